@@ -1,0 +1,1 @@
+//! Ranks as threads of one process (placeholder filled by its own change).

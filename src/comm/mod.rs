@@ -1,0 +1,89 @@
+//! Communication: the only room that knows how ranks talk to each other.
+//!
+//! Every collective of the library is an algorithm over [`Comm`]. Two implementations exist:
+//! `mpi` (the real one) and `local` (ranks are threads of one process, for tests without an MPI).
+//! All lengths are 64-bit; an implementation cuts transfers into pieces where its transport needs it.
+//!
+//! A rank-local failure inside a collective must not leave the others waiting: a rank carries it
+//! along to the next agreement point ([`agree`]), where all ranks learn one verdict.
+
+mod agree;
+pub mod local;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+
+pub use agree::{Verdict, agree};
+
+/// Separates messages of different purpose between the same two ranks.
+pub type Tag = i32;
+
+/// How [`Comm::allreduce`] and [`Comm::scan`] combine values, element by element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Sum,
+    Min,
+    Max,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The transport reported a failure; `code` is its own number for it.
+    #[error("{call} failed: {text} (code {code})")]
+    Transport {
+        call: &'static str,
+        code: i32,
+        text: String,
+    },
+    #[error("rank {rank} is not in 0..{size}")]
+    NoSuchRank { rank: i64, size: usize },
+    #[error("the communicator is null")]
+    NullCommunicator,
+    #[error("MPI is not initialized, or already finalized")]
+    NotRunning,
+    #[error("expected {expected} bytes from rank {from}, got {got}")]
+    Length {
+        from: usize,
+        expected: usize,
+        got: usize,
+    },
+    #[error("rank {0} left the communicator")]
+    PeerGone(usize),
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A group of ranks that can exchange bytes.
+///
+/// Point-to-point calls pair up by (sender, receiver, tag) in order; both sides agree on the length
+/// beforehand. Collective calls are made by all ranks in the same order with matching lengths.
+pub trait Comm: Sized {
+    fn rank(&self) -> usize;
+    fn size(&self) -> usize;
+
+    fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()>;
+    fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()>;
+
+    /// Runs all given sends and receives at once and returns when every one is complete.
+    fn transfer(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()>;
+
+    fn barrier(&self) -> Result<()>;
+    fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()>;
+    fn allreduce(&self, op: Op, values: &mut [u64]) -> Result<()>;
+
+    /// Inclusive prefix: rank `r` gets the combination of the values of ranks `0..=r`.
+    fn scan(&self, op: Op, values: &mut [u64]) -> Result<()>;
+
+    /// `mine.len()` is the same on all ranks; `all.len() == size() * mine.len()`.
+    fn allgather(&self, mine: &[u8], all: &mut [u8]) -> Result<()>;
+
+    /// Gives `values[r]` to rank `r`; the result holds at `r` what rank `r` gave to us.
+    fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>>;
+
+    /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
+    fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
+}

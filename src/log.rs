@@ -1,0 +1,68 @@
+//! Messages for people: silent unless a level asks for them.
+//!
+//! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`.
+//! Messages go to the sink that the C API installed, or to standard error.
+
+use std::fmt;
+use std::sync::{
+    OnceLock, RwLock,
+    atomic::{AtomicI32, Ordering},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
+pub enum Level {
+    Error = 1,
+    Warning = 2,
+    Info = 3,
+    Debug = 4,
+}
+
+/// Receives every message that passes the level.
+pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
+
+const UNSET: i32 = -1;
+static LEVEL: AtomicI32 = AtomicI32::new(UNSET);
+static SINK: RwLock<Option<Sink>> = RwLock::new(None);
+
+pub fn set_level(level: i32) {
+    LEVEL.store(level.clamp(0, Level::Debug as i32), Ordering::Relaxed);
+}
+
+pub fn level() -> i32 {
+    match LEVEL.load(Ordering::Relaxed) {
+        UNSET => level_of_environment(),
+        level => level,
+    }
+}
+
+fn level_of_environment() -> i32 {
+    static FROM_ENV: OnceLock<i32> = OnceLock::new();
+    *FROM_ENV.get_or_init(|| {
+        let asked = std::env::var("STANCHION_LOG").ok();
+        let level = asked.and_then(|v| v.trim().parse().ok()).unwrap_or(0);
+        level.clamp(0, Level::Debug as i32)
+    })
+}
+
+pub fn set_sink(sink: Option<Sink>) {
+    *SINK.write().unwrap_or_else(|e| e.into_inner()) = sink;
+}
+
+pub fn write(level: Level, text: fmt::Arguments) {
+    if (level as i32) > self::level() {
+        return;
+    }
+    let text = text.to_string();
+    match &*SINK.read().unwrap_or_else(|e| e.into_inner()) {
+        Some(sink) => sink(level, &text),
+        None => eprintln!("stanchion: {text}"),
+    }
+}
+
+#[macro_export]
+macro_rules! log {
+    ($level:ident, $($arg:tt)*) => {
+        $crate::log::write($crate::log::Level::$level, format_args!($($arg)*))
+    };
+}
