@@ -11,5 +11,7 @@
 )]
 
 pub mod comm;
+pub mod capi;
+pub mod kvtree;
 pub mod log;
 pub mod storage;

@@ -18,6 +18,18 @@ pub enum Level {
     Debug = 4,
 }
 
+impl Level {
+    /// The level with this number, or the one closest to it.
+    pub fn nearest(number: i32) -> Level {
+        match number {
+            ..=1 => Level::Error,
+            2 => Level::Warning,
+            3 => Level::Info,
+            4.. => Level::Debug,
+        }
+    }
+}
+
 /// Receives every message that passes the level.
 pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
 

@@ -1,0 +1,35 @@
+//! The panic boundary: C never sees a Rust panic.
+
+use super::error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `body`; a panic becomes `failed` and a text for `stanchion_last_error`.
+///
+/// Unwind safety is asserted: after a panic a tree may lack the change that was under way, but its
+/// links are whole, since rooms allocate before they link.
+pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
+        let text = cause
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("unknown cause");
+        error::remember(format_args!("internal error: {text}"));
+        failed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_the_failure_value_and_a_text() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let value = guard(7, || panic!("gone {}", "wrong"));
+        std::panic::set_hook(hook);
+        assert_eq!(value, 7);
+        assert!(error::last().contains("gone wrong"));
+    }
+}

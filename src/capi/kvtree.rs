@@ -1,0 +1,846 @@
+//! `kvtree.h`. `kvtree_setf` and `kvtree_getf` are variadic and live in `src/shim/kvtree_format.c`.
+//!
+//! # Safety
+//! As for [all functions](super) of the C API.
+
+use super::{alloc, error, guard, ptr};
+use crate::kvtree::print::{self, Mode};
+use crate::kvtree::value::{parse_int, signed_text};
+use crate::kvtree::{ElemRef, Error, Result, Tree, TreeMut, TreeRef, file, gather, pack};
+use crate::kvtree::{RawElem as kvtree_elem, RawTree as kvtree};
+use crate::log;
+use libc::ssize_t;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::path::Path;
+use std::ptr::null_mut;
+
+pub(super) const KVTREE_SUCCESS: c_int = 0;
+/// kvtree knows one failure code for every [`Error`].
+pub(super) const KVTREE_FAILURE: c_int = 1;
+
+const KVTREE_PRINT_TREE: c_int = 1;
+const KVTREE_PRINT_KEYVAL: c_int = 2;
+const KVTREE_SORT_DESCENDING: c_int = 1;
+
+/// Runs `body` and turns its verdict into a return code and a text.
+pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
+    guard(KVTREE_FAILURE, || match body() {
+        Ok(()) => KVTREE_SUCCESS,
+        Err(cause) => {
+            error::remember(cause);
+            KVTREE_FAILURE
+        }
+    })
+}
+
+/// As [`status`] for functions that return a number of bytes, or -1.
+fn byte_count(body: impl FnOnce() -> Result<u64>) -> ssize_t {
+    guard(-1, || {
+        body().map_or_else(
+            |cause| {
+                error::remember(cause);
+                -1
+            },
+            |bytes| bytes as ssize_t,
+        )
+    })
+}
+
+pub(super) fn needed<T>(value: Option<T>, what: &'static str) -> Result<T> {
+    value.ok_or(Error::Null(what))
+}
+
+/// # Safety
+/// As for the module.
+pub(super) unsafe fn view<'a>(hash: *const kvtree) -> Result<TreeRef<'a>> {
+    // SAFETY: a tree of the caller, or NULL.
+    needed(unsafe { TreeRef::from_raw(hash) }, "hash")
+}
+
+/// # Safety
+/// As for the module.
+pub(super) unsafe fn edit<'a>(hash: *mut kvtree) -> Result<TreeMut<'a>> {
+    // SAFETY: a tree of the caller, or NULL.
+    needed(unsafe { TreeMut::from_raw(hash) }, "hash")
+}
+
+/// # Safety
+/// As for the module.
+pub(super) unsafe fn path<'a>(file: *const c_char) -> Result<&'a Path> {
+    // SAFETY: a string of the caller, or NULL.
+    needed(unsafe { ptr::path(file) }, "file name")
+}
+
+fn raw(tree: Option<TreeRef>) -> *mut kvtree {
+    tree.map_or(null_mut(), TreeRef::as_raw)
+}
+
+// ---- allocate and delete ----
+
+/// Makes an empty tree, to be given back to kvtree_delete.
+#[unsafe(no_mangle)]
+pub extern "C" fn kvtree_new() -> *mut kvtree {
+    guard(null_mut(), || Tree::new().into_raw())
+}
+
+/// Deletes a tree with all that is in it and sets the pointer to NULL; NULL is fine.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_delete(ptr_hash: *mut *mut kvtree) -> c_int {
+    guard(KVTREE_FAILURE, || {
+        if !ptr_hash.is_null() {
+            // SAFETY: the caller gives the tree up.
+            drop(unsafe { Tree::from_raw(ptr_hash.replace(null_mut())) });
+        }
+        KVTREE_SUCCESS
+    })
+}
+
+// ---- size, get, set, unset, merge ----
+
+/// The number of keys; 0 for NULL.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_size(hash: *const kvtree) -> c_int {
+    // SAFETY: a tree of the caller, or NULL.
+    guard(0, || unsafe { TreeRef::from_raw(hash) }.map_or(0, |t| t.len() as c_int))
+}
+
+/// The tree below `key`; NULL if there is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_get(hash: *const kvtree, key: *const c_char) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || raw(unsafe { get(hash, key) }))
+}
+
+unsafe fn get<'a>(hash: *const kvtree, key: *const c_char) -> Option<TreeRef<'a>> {
+    // SAFETY: arguments of the caller.
+    unsafe { TreeRef::from_raw(hash)?.get(ptr::text(key)?) }
+}
+
+/// Sets the tree below `key` to `hash_value`, which now belongs to `hash` and may be NULL; what stood
+/// there is deleted.
+///
+/// # Returns
+/// `hash_value`; NULL if `hash` or `key` is NULL.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_set(
+    hash: *mut kvtree,
+    key: *const c_char,
+    hash_value: *mut kvtree,
+) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        match (TreeMut::from_raw(hash), ptr::text(key)) {
+            (Some(mut tree), Some(key)) => {
+                tree.set(key, Tree::from_raw(hash_value));
+                hash_value
+            }
+            _ => null_mut(),
+        }
+    })
+}
+
+/// Removes `key` and returns the tree below it, which now belongs to the caller; NULL if none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_extract(hash: *mut kvtree, key: *const c_char) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        let tree = TreeMut::from_raw(hash).zip(ptr::text(key));
+        let below = tree.and_then(|(mut tree, key)| tree.extract(key));
+        below.map_or(null_mut(), Tree::into_raw)
+    })
+}
+
+/// Removes `key` with all below it, if it is there.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_unset(hash: *mut kvtree, key: *const c_char) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe {
+        if let (Some(mut tree), Some(key)) = (TreeMut::from_raw(hash), ptr::text(key)) {
+            tree.unset(key);
+        }
+        KVTREE_SUCCESS
+    })
+}
+
+/// Removes all keys; the tree itself stays.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_unset_all(hash: *mut kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe {
+        if let Some(mut tree) = TreeMut::from_raw(hash) {
+            tree.clear();
+        }
+        KVTREE_SUCCESS
+    })
+}
+
+/// Copies all of `hash2` into `hash1`; what stands below equal keys is merged. `hash2` may be NULL.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_merge(hash1: *mut kvtree, hash2: *const kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe {
+        let mut into = needed(TreeMut::from_raw(hash1), "hash1")?;
+        TreeRef::from_raw(hash2).map_or(Ok(()), |from| into.merge(from))
+    })
+}
+
+/// Orders the elements by key, byte by byte.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_sort(hash: *mut kvtree, direction: c_int) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe {
+        if let Some(mut tree) = TreeMut::from_raw(hash) {
+            tree.sort(direction == KVTREE_SORT_DESCENDING);
+        }
+        KVTREE_SUCCESS
+    })
+}
+
+/// Orders the elements by key, read as an integer.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_sort_int(hash: *mut kvtree, direction: c_int) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe {
+        if let Some(mut tree) = TreeMut::from_raw(hash) {
+            tree.sort_int(direction == KVTREE_SORT_DESCENDING);
+        }
+        KVTREE_SUCCESS
+    })
+}
+
+/// All keys as integers, ascending, in a list that the caller frees; NULL if there are none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_list_int(
+    hash: *const kvtree,
+    num: *mut c_int,
+    list: *mut *mut c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe {
+        let keys = TreeRef::from_raw(hash).map_or(Vec::new(), TreeRef::list_int);
+        if num.is_null() || list.is_null() {
+            return Err(Error::Null("num and list"));
+        }
+        let copy = match keys.is_empty() {
+            true => null_mut(),
+            false => alloc::copy(&keys).ok_or(Error::NoMemory(size_of_val(&keys[..])))?,
+        };
+        ptr::store(num, keys.len() as c_int);
+        ptr::store(list, copy);
+        Ok(())
+    })
+}
+
+// ---- key/value pairs ----
+
+/// Makes sure that `val` stands below `key` and returns the tree below it.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_set_kv(
+    hash: *mut kvtree,
+    key: *const c_char,
+    val: *const c_char,
+) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe { set_kv(hash, key, ptr::text(val)) })
+}
+
+/// As kvtree_set_kv with an integer as value.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_set_kv_int(
+    hash: *mut kvtree,
+    key: *const c_char,
+    val: c_int,
+) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        set_kv(hash, key, Some(&signed_text(val.into())))
+    })
+}
+
+unsafe fn set_kv(hash: *mut kvtree, key: *const c_char, val: Option<&CStr>) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    let place = unsafe { TreeMut::from_raw(hash).zip(ptr::text(key)) };
+    let Some((tree, key)) = place else {
+        return null_mut();
+    };
+    let values = tree.into_child(key);
+    val.map_or(null_mut(), |val| values.into_child(val).into_raw())
+}
+
+/// The tree below `val` below `key`; NULL if there is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_get_kv(
+    hash: *const kvtree,
+    key: *const c_char,
+    val: *const c_char,
+) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        let values = get(hash, key).zip(ptr::text(val));
+        raw(values.and_then(|(values, val)| values.get(val)))
+    })
+}
+
+/// As kvtree_get_kv with an integer as value.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_get_kv_int(
+    hash: *const kvtree,
+    key: *const c_char,
+    val: c_int,
+) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        raw(get(hash, key).and_then(|values| values.get(&signed_text(val.into()))))
+    })
+}
+
+/// Removes `val` below `key`, and `key` too when nothing is left below it.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_unset_kv(
+    hash: *mut kvtree,
+    key: *const c_char,
+    val: *const c_char,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe { unset_kv(hash, key, ptr::text(val)) })
+}
+
+/// As kvtree_unset_kv with an integer as value.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_unset_kv_int(
+    hash: *mut kvtree,
+    key: *const c_char,
+    val: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(KVTREE_FAILURE, || unsafe {
+        unset_kv(hash, key, Some(&signed_text(val.into())))
+    })
+}
+
+unsafe fn unset_kv(hash: *mut kvtree, key: *const c_char, val: Option<&CStr>) -> c_int {
+    // SAFETY: arguments of the caller.
+    let place = unsafe { TreeMut::from_raw(hash).zip(ptr::text(key)) };
+    if let Some((mut tree, key)) = place {
+        tree.unset_kv(key, val);
+    }
+    KVTREE_SUCCESS
+}
+
+// ---- elements ----
+
+fn handed_out(elem: Option<ElemRef>) -> *mut kvtree_elem {
+    elem.map_or(null_mut(), ElemRef::hand_out)
+}
+
+/// The first element; NULL if there is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_first(hash: *const kvtree) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || handed_out(unsafe { TreeRef::from_raw(hash) }.and_then(TreeRef::first)))
+}
+
+/// The element after `elem`; NULL if it is the last.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_next(elem: *const kvtree_elem) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || handed_out(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::next)))
+}
+
+/// The key of the element, which stays with it.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_key(elem: *const kvtree_elem) -> *mut c_char {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe { ElemRef::from_raw(elem) }.map_or(null_mut(), ElemRef::raw_key))
+}
+
+/// The key of the element as an integer; 0 if it is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_key_int(elem: *const kvtree_elem) -> c_int {
+    // SAFETY: arguments of the caller.
+    guard(0, || unsafe { ElemRef::from_raw(elem) }.map_or(0, |e| parse_int(e.key_bytes())))
+}
+
+/// The tree below the element, which stays with it.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_hash(elem: *const kvtree_elem) -> *mut kvtree {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || raw(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::tree)))
+}
+
+/// The first element with this key; NULL if there is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_get(
+    hash: *const kvtree,
+    key: *const c_char,
+) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        let place = TreeRef::from_raw(hash).zip(ptr::text(key));
+        handed_out(place.and_then(|(tree, key)| tree.elem(key)))
+    })
+}
+
+/// The first value below `key`; NULL if there is none.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_get_first_val(
+    hash: *const kvtree,
+    key: *const c_char,
+) -> *mut c_char {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        let first = get(hash, key).and_then(TreeRef::first);
+        first.map_or(null_mut(), ElemRef::raw_key)
+    })
+}
+
+/// Takes the first element with this key out of the tree; it now belongs to the caller.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_extract(
+    hash: *mut kvtree,
+    key: *const c_char,
+) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe { take_elem(hash, ptr::text(key)) })
+}
+
+/// As kvtree_elem_extract with an integer as key.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_extract_int(
+    hash: *mut kvtree,
+    key: c_int,
+) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe { take_elem(hash, Some(&signed_text(key.into()))) })
+}
+
+unsafe fn take_elem(hash: *mut kvtree, key: Option<&CStr>) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    let place = unsafe { TreeMut::from_raw(hash) }.zip(key);
+    let taken = place.and_then(|(mut tree, key)| tree.take_elem(key));
+    taken.unwrap_or(null_mut())
+}
+
+/// Takes this element, which must be in the tree, out of it and returns it.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_elem_extract_by_addr(
+    hash: *mut kvtree,
+    elem: *mut kvtree_elem,
+) -> *mut kvtree_elem {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        match TreeMut::from_raw(hash) {
+            Some(mut tree) if !elem.is_null() => tree.take_elem_at(elem),
+            _ => return null_mut(),
+        }
+        elem
+    })
+}
+
+/// The one value below `key`; NULL if there is none or more than one.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_get_val(hash: *const kvtree, key: *const c_char) -> *mut c_char {
+    // SAFETY: arguments of the caller.
+    guard(null_mut(), || unsafe {
+        let place = TreeRef::from_raw(hash).zip(ptr::text(key));
+        match place.map(|(tree, key)| tree.value(key)) {
+            Some(Ok(value)) => value.as_ptr().cast_mut(),
+            Some(Err(cause @ Error::NotSingle { .. })) => {
+                error::remember(cause);
+                null_mut()
+            }
+            _ => null_mut(),
+        }
+    })
+}
+
+// ---- pack and unpack ----
+
+/// The number of bytes that kvtree_pack will write.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_pack_size(hash: *const kvtree) -> usize {
+    // SAFETY: arguments of the caller.
+    guard(0, || pack::packed_size(unsafe { TreeRef::from_raw(hash) }))
+}
+
+/// Packs the tree into `buf`, which has room for kvtree_pack_size bytes, and returns their number.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_pack(buf: *mut c_char, hash: *const kvtree) -> usize {
+    guard(0, || {
+        let mut used = 0;
+        if !buf.is_null() {
+            // SAFETY: arguments of the caller; the buffer has room for the whole packed tree.
+            pack::pack(unsafe { TreeRef::from_raw(hash) }, |piece| unsafe {
+                buf.add(used)
+                    .copy_from_nonoverlapping(piece.as_ptr().cast(), piece.len());
+                used += piece.len();
+            });
+        }
+        used
+    })
+}
+
+/// Adds the packed elements to `hash` and returns the number of bytes read. The buffer must hold a
+/// packed tree; its length is not known here, so it cannot be checked.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_unpack(buf: *const c_char, hash: *mut kvtree) -> usize {
+    // SAFETY: arguments of the caller; the buffer holds a whole packed tree.
+    guard(0, || unsafe {
+        let Some(tree) = TreeMut::from_raw(hash).filter(|_| !buf.is_null()) else {
+            return 0;
+        };
+        let bytes = std::slice::from_raw_parts(buf.cast::<u8>(), packed_length(buf));
+        pack::unpack_into(bytes, tree, pack::Order::Reversed).unwrap_or(0)
+    })
+}
+
+/// Finds the end of a packed tree: every element announces how many more follow below it.
+unsafe fn packed_length(buf: *const c_char) -> usize {
+    let mut at = 0;
+    // SAFETY: the buffer holds a whole packed tree (caller), so each step stays inside.
+    let count = |at: usize| u32::from_be(unsafe { buf.add(at).cast::<u32>().read_unaligned() });
+    let mut elements = u64::from(count(at));
+    at += 4;
+    while elements > 0 {
+        // SAFETY: as above.
+        at += unsafe { libc::strlen(buf.add(at)) } + 1;
+        elements += u64::from(count(at));
+        elements -= 1;
+        at += 4;
+    }
+    at
+}
+
+// ---- files ----
+
+/// The tree as a file holds it, in a buffer that the caller frees.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_persist(
+    ptr_buf: *mut *mut c_void,
+    ptr_size: *mut usize,
+    hash: *const kvtree,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe {
+        let tree = view(hash)?;
+        if ptr_buf.is_null() || ptr_size.is_null() {
+            return Err(Error::Null("buffer and size"));
+        }
+        let bytes = file::persisted(tree)?;
+        let copy = alloc::copy(&bytes).ok_or(Error::NoMemory(bytes.len()))?;
+        ptr::store(ptr_buf, copy.cast());
+        ptr::store(ptr_size, bytes.len());
+        Ok(())
+    })
+}
+
+unsafe fn descriptor<'a>(fd: c_int) -> Result<BorrowedFd<'a>> {
+    if fd < 0 {
+        return Err(Error::BadDescriptor(fd));
+    }
+    // SAFETY: the caller's descriptor stays open over the call.
+    Ok(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// Writes the tree at the current offset of `fd`; `file` is its name for messages.
+///
+/// # Returns
+/// The number of bytes written, or -1.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_fd(
+    file: *const c_char,
+    fd: c_int,
+    hash: *const kvtree,
+) -> ssize_t {
+    // SAFETY: arguments of the caller.
+    byte_count(|| unsafe {
+        path(file)?;
+        file::write_fd(descriptor(fd)?, view(hash)?)
+    })
+}
+
+/// Reads a tree at the current offset of `fd` and merges it into `hash`; `file` is its name for
+/// messages. The offset is then right behind the tree.
+///
+/// # Returns
+/// The number of bytes read, 0 at the end of the file, or -1.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_read_fd(
+    file: *const c_char,
+    fd: c_int,
+    hash: *mut kvtree,
+) -> ssize_t {
+    // SAFETY: arguments of the caller.
+    byte_count(|| unsafe { file::read_fd(path(file)?, descriptor(fd)?, edit(hash)?) })
+}
+
+/// Replaces the file by one that holds the tree. Whatever happens, the file holds the old or the new
+/// content.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_file(file: *const c_char, hash: *const kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { file::write_file(path(file)?, view(hash)?) })
+}
+
+/// Reads the file and merges its tree into `hash`; an empty file is an empty tree.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_read_file(file: *const c_char, hash: *mut kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { file::read_file(path(file)?, edit(hash)?) })
+}
+
+/// As kvtree_read_file while no other process holds the file locked for writing; a missing file is
+/// created empty.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_read_with_lock(file: *const c_char, hash: *mut kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { file::read_with_lock(path(file)?, edit(hash)?) })
+}
+
+/// Writes the tree into the file while no other process holds it locked.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_with_lock(file: *const c_char, hash: *mut kvtree) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { file::write_with_lock(path(file)?, view(hash)?) })
+}
+
+/// Locks the file for writing, merges its tree into `hash` and leaves the file open in `fd`, for
+/// kvtree_write_close_unlock. On failure `fd` is -1.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_lock_open_read(
+    file: *const c_char,
+    fd: *mut c_int,
+    hash: *mut kvtree,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe {
+        if !ptr::store(fd, -1) {
+            return Err(Error::Null("fd"));
+        }
+        let opened = file::lock_open_read(path(file)?, edit(hash)?)?;
+        ptr::store(fd, opened.into_raw_fd());
+        Ok(())
+    })
+}
+
+/// Puts the tree in the place of what the file held, then unlocks and closes it; `fd` becomes -1.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_close_unlock(
+    file: *const c_char,
+    fd: *mut c_int,
+    hash: *const kvtree,
+) -> c_int {
+    // SAFETY: arguments of the caller, who gives up an open descriptor.
+    status(|| unsafe {
+        let place = needed((!fd.is_null()).then_some(fd), "fd")?;
+        descriptor(*place)?;
+        path(file)?;
+        let tree = view(hash)?;
+        let opened = OwnedFd::from_raw_fd(place.replace(-1));
+        file::write_close_unlock(opened, tree)
+    })
+}
+
+/// Writes what stands below the keys 0 to ranks-1 of `data` as kvtree_write_gather would; sorts `data`.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_write_to_gather(
+    prefix: *const c_char,
+    data: *mut kvtree,
+    ranks: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { gather::write_to_gather(path(prefix)?, &mut edit(data)?, ranks) })
+}
+
+/// Reads all that kvtree_write_gather wrote: what a rank gave is merged into `data` below its number.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_read_scatter_single(
+    prefix: *const c_char,
+    data: *mut kvtree,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { gather::read_scatter_single(path(prefix)?, edit(data)?) })
+}
+
+// ---- print ----
+
+/// Prints the tree to standard output, one key a line.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_print(hash: *const kvtree, indent: c_int) -> c_int {
+    // SAFETY: arguments of the caller.
+    unsafe { kvtree_print_mode(hash, indent, KVTREE_PRINT_TREE) }
+}
+
+/// Prints the tree to standard output; with KVTREE_PRINT_KEYVAL keys with one value as `key = value`.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_print_mode(
+    hash: *const kvtree,
+    indent: c_int,
+    mode: c_int,
+) -> c_int {
+    guard(KVTREE_FAILURE, || {
+        // SAFETY: arguments of the caller.
+        let tree = unsafe { TreeRef::from_raw(hash) };
+        let mode = match mode {
+            KVTREE_PRINT_KEYVAL => Mode::KeyValue,
+            _ => Mode::Tree,
+        };
+        // C's own stdout, so that lines keep their place among those of the program.
+        print::lines(tree, indent.max(0) as usize, mode, |line| {
+            let line = std::ffi::CString::new(line).unwrap_or_default();
+            // SAFETY: a C string.
+            unsafe { libc::puts(line.as_ptr()) };
+        });
+        KVTREE_SUCCESS
+    })
+}
+
+/// Logs the tree, one key a line, to where log messages of this level go.
+///
+/// # Safety
+/// As for [all functions](super) of the C API.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kvtree_log(hash: *const kvtree, log_level: c_int, indent: c_int) -> c_int {
+    guard(KVTREE_FAILURE, || {
+        // SAFETY: arguments of the caller.
+        let tree = unsafe { TreeRef::from_raw(hash) };
+        let level = log::Level::nearest(log_level);
+        print::lines(tree, indent.max(0) as usize, Mode::Tree, |line| {
+            log::write(level, format_args!("{}", String::from_utf8_lossy(line)));
+        });
+        KVTREE_SUCCESS
+    })
+}

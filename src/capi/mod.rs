@@ -1,0 +1,27 @@
+//! The C APIs: one file per header, in the header's order.
+//!
+//! A function here checks its pointers, calls a room, and turns the result into what C expects. Every
+//! one runs inside [`guard`], so no panic reaches C. Errors become return codes; their text is kept for
+//! `stanchion_last_error`.
+//!
+//! # Safety
+//! What all exported functions ask of their callers: a pointer is NULL or points to what the header
+//! says, for the duration of the call; strings end with NUL; a tree is used by one thread at a time
+//! (several may read one tree); what a function returns or takes over is freed as the header says.
+#![allow(unsafe_code)]
+
+mod alloc;
+pub mod error;
+mod guard;
+pub mod handle;
+pub mod kvtree;
+pub mod kvtree_format;
+#[cfg(feature = "mpi")]
+pub mod kvtree_mpi;
+pub mod kvtree_util;
+mod ptr;
+#[cfg(feature = "mpi")]
+pub mod rankstr_mpi;
+pub mod stanchion;
+
+use guard::guard;

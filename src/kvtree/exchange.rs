@@ -1,0 +1,370 @@
+//! Trees between ranks: one to one, one to all, and any to any.
+//!
+//! An exchange first tells every rank how many bytes each other rank has for it (one all-to-all of
+//! counts), then moves each packed tree once, directly from its sender to its receiver. The original
+//! library passes trees on in log2(N) hops, copying them each time, and every copy reverses the order of
+//! the elements. That order ends up in files, so the receiver works out which order the hops would have
+//! produced (`Route::arrivals`) and builds its result in it.
+
+use super::pack::{self, Order};
+use super::value::{parse_rank, rank_text, signed_text};
+use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
+use crate::comm::{Comm, Tag};
+use std::collections::BTreeMap;
+
+const TAG: Tag = 0;
+
+// ---- one to one -----------------------------------------------------------------------------
+
+pub fn send<C: Comm>(comm: &C, to: usize, tree: Option<TreeRef>) -> Result<()> {
+    let bytes = pack::packed(tree)?;
+    comm.send(to, TAG, &length(&bytes))?;
+    Ok(comm.send(to, TAG, &bytes)?)
+}
+
+/// Replaces what `into` holds by the tree that `from` sent.
+pub fn recv<C: Comm>(comm: &C, from: usize, into: TreeMut) -> Result<()> {
+    let mut size = [0; 8];
+    comm.recv(from, TAG, &mut size)?;
+    let mut bytes = room(u64::from_le_bytes(size))?;
+    comm.recv(from, TAG, &mut bytes)?;
+    fill(into, &bytes)
+}
+
+/// Sends and receives at once; either side may be absent.
+pub fn sendrecv<C: Comm>(
+    comm: &C,
+    outgoing: Option<(usize, Option<TreeRef>)>,
+    incoming: Option<(usize, TreeMut)>,
+) -> Result<()> {
+    let out = match outgoing {
+        Some((to, tree)) => Some((to, pack::packed(tree)?)),
+        None => None,
+    };
+    let mut size = [0; 8];
+    let sizes: Vec<_> = out.iter().map(|(to, b)| (*to, length(b))).collect();
+    let sends: Vec<_> = sizes.iter().map(|(to, size)| (*to, &size[..])).collect();
+    let from = incoming.as_ref().map(|(from, _)| *from);
+    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut size[..])).collect();
+    comm.transfer(TAG, &sends, &mut recvs)?;
+
+    let mut bytes = match from {
+        Some(_) => room(u64::from_le_bytes(size))?,
+        None => Vec::new(),
+    };
+    let sends: Vec<_> = out.iter().map(|(to, b)| (*to, &b[..])).collect();
+    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut bytes[..])).collect();
+    comm.transfer(TAG, &sends, &mut recvs)?;
+    match incoming {
+        Some((_, into)) => fill(into, &bytes),
+        None => Ok(()),
+    }
+}
+
+/// Replaces what `tree` holds on all other ranks by the tree of `root`.
+pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()> {
+    let is_root = comm.rank() == root;
+    let mut packed = match is_root {
+        true => pack::packed(tree.as_ref().map(|t| t.view())),
+        false if tree.is_none() => Err(Error::Null("the tree to receive into")),
+        false => Ok(Vec::new()),
+    };
+    let mut size = length(packed.as_deref().unwrap_or_default());
+    comm.bcast(root, &mut size)?;
+    if !is_root && packed.is_ok() {
+        packed = room(u64::from_le_bytes(size));
+    }
+    let mut bytes = agree(comm, packed)?;
+    comm.bcast(root, &mut bytes)?;
+    match tree {
+        Some(tree) if !is_root => fill(tree, &bytes),
+        _ => Ok(()),
+    }
+}
+
+fn length(bytes: &[u8]) -> [u8; 8] {
+    (bytes.len() as u64).to_le_bytes()
+}
+
+fn room(size: u64) -> Result<Vec<u8>> {
+    let size = usize::try_from(size).map_err(|_| Error::NoMemory(usize::MAX))?;
+    let mut bytes = pack::room_for(size)?;
+    bytes.resize(size, 0);
+    Ok(bytes)
+}
+
+fn fill(mut into: TreeMut, bytes: &[u8]) -> Result<()> {
+    into.clear();
+    pack::unpack_into(bytes, into, Order::Reversed)?;
+    Ok(())
+}
+
+// ---- any to any -----------------------------------------------------------------------------
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Right,
+    Left,
+}
+
+/// Queues a message: copies `message` below the key of its destination.
+pub fn enqueue(queue: &mut TreeMut, to: i32, message: Option<TreeRef>) -> Result<()> {
+    let mut slot = queue.child(&signed_text(to.into()));
+    message.map_or(Ok(()), |message| slot.merge(message))
+}
+
+/// Sends what stands below each rank's key in `outgoing` to that rank; `incoming` then holds, merged
+/// into what it held, below the key of each sender what that rank sent. All travel one way.
+pub fn exchange_direction<C: Comm>(
+    comm: &C,
+    outgoing: Option<TreeRef>,
+    incoming: TreeMut,
+    direction: Direction,
+) -> Result<()> {
+    let arrived = transfer(comm, Messages::of(outgoing, comm.size()))?;
+    let route = Route {
+        direction,
+        rounds: all_rounds(comm.size()),
+        rank: comm.rank(),
+        size: comm.size(),
+    };
+    merge_all(incoming, arrived.trees(&route, 1, |_| true)?)
+}
+
+/// As [`exchange_direction`], each message in the direction that takes fewer hops.
+pub fn exchange<C: Comm>(comm: &C, outgoing: Option<TreeRef>, incoming: TreeMut) -> Result<()> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let arrived = transfer(comm, Messages::of(outgoing, size))?;
+    let mut trees = Vec::new();
+    for direction in [Direction::Left, Direction::Right] {
+        let route = Route {
+            direction,
+            rounds: arrived.rounds[direction as usize],
+            rank,
+            size,
+        };
+        let goes_here = |from| shorter_way(from, rank, size) == direction;
+        trees.extend(arrived.trees(&route, 2, goes_here)?);
+    }
+    merge_all(incoming, trees)
+}
+
+fn merge_all(mut incoming: TreeMut, arrived: Vec<(usize, Tree)>) -> Result<()> {
+    for (from, message) in arrived {
+        incoming.child(&rank_text(from)).merge(message.view())?;
+    }
+    Ok(())
+}
+
+/// The packed messages of one rank.
+struct Messages {
+    outgoing: Vec<(usize, Vec<u8>)>,
+}
+
+impl Messages {
+    fn of(outgoing: Option<TreeRef>, size: usize) -> Result<Messages> {
+        let mut packed: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for elem in outgoing.iter().flat_map(|t| t.iter()) {
+            let rank = parse_rank(elem.key_bytes()).filter(|&rank| rank < size);
+            let rank = rank.ok_or_else(|| Error::Destination {
+                key: String::from_utf8_lossy(elem.key_bytes()).into_owned(),
+                size,
+            })?;
+            let message = match packed.remove(&rank) {
+                None => pack::packed(elem.tree())?,
+                Some(earlier) => joined(&earlier, elem.tree())?,
+            };
+            packed.insert(rank, message);
+        }
+        let outgoing = packed.into_iter().collect();
+        Ok(Messages { outgoing })
+    }
+
+    /// What each rank is told beforehand.
+    fn notices(&self, rank: usize, size: usize) -> Vec<u64> {
+        let mut rounds = [0; 2];
+        let mut sizes = vec![0; size];
+        for (to, bytes) in &self.outgoing {
+            let direction = shorter_way(rank, *to, size);
+            let needed = rounds_needed(distance(rank, *to, size, direction));
+            rounds[direction as usize] = needed.max(rounds[direction as usize]);
+            sizes[*to] = bytes.len() as u64;
+        }
+        let notice = |size| Notice { size, rounds }.encode();
+        sizes.into_iter().map(notice).collect()
+    }
+}
+
+/// How many bytes one rank has for another, and how many rounds of hops its messages would need in
+/// each direction: all that ranks must know of each other, in one number.
+struct Notice {
+    size: u64,
+    rounds: [u32; 2],
+}
+
+impl Notice {
+    /// Stands for a rank that cannot take part.
+    const FAILED: u64 = u64::MAX;
+    const SIZE_BITS: u32 = 48;
+
+    fn encode(self) -> u64 {
+        let [right, left] = self.rounds.map(u64::from);
+        self.size | right << Self::SIZE_BITS | left << (Self::SIZE_BITS + 8)
+    }
+
+    fn decode(code: u64) -> Notice {
+        let rounds = |shift: u32| (code >> shift) as u32 & 0xff;
+        Notice {
+            size: code & ((1 << Self::SIZE_BITS) - 1),
+            rounds: [rounds(Self::SIZE_BITS), rounds(Self::SIZE_BITS + 8)],
+        }
+    }
+}
+
+/// Moves every message to its receiver, or fails on all ranks if one of them cannot take part.
+fn transfer<C: Comm>(comm: &C, messages: Result<Messages>) -> Result<Arrived> {
+    let size = comm.size();
+    let notices = match &messages {
+        Ok(messages) => messages.notices(comm.rank(), size),
+        Err(_) => vec![Notice::FAILED; size],
+    };
+    let notices = comm.alltoall(&notices)?;
+    let messages = match notices.contains(&Notice::FAILED) {
+        true => agree(comm, messages)?,
+        false => messages?,
+    };
+    let mut arrived = agree(comm, Arrived::prepare(&notices))?;
+    let sends = messages.outgoing.iter().map(|(to, b)| (*to, &b[..]));
+    let sends: Vec<_> = sends.collect();
+    let recvs = arrived.incoming.iter_mut();
+    let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
+    comm.transfer(TAG, &sends, &mut recvs)?;
+    Ok(arrived)
+}
+
+/// Two messages to one rank, as when a rank is written `1` and `01`.
+fn joined(earlier: &[u8], tree: Option<TreeRef>) -> Result<Vec<u8>> {
+    let (mut both, _) = pack::unpack(earlier, Order::AsPacked)?;
+    if let Some(tree) = tree {
+        both.edit().merge(tree)?;
+    }
+    pack::packed(Some(both.view()))
+}
+
+/// Packed messages at their receiver, by sender.
+struct Arrived {
+    incoming: BTreeMap<usize, Vec<u8>>,
+    rounds: [u32; 2],
+}
+
+impl Arrived {
+    /// Room for everything that was announced.
+    fn prepare(notices: &[u64]) -> Result<Arrived> {
+        let mut arrived = Arrived {
+            incoming: BTreeMap::new(),
+            rounds: [0; 2],
+        };
+        for (from, &code) in notices.iter().enumerate() {
+            let notice = Notice::decode(code);
+            for (most, rounds) in arrived.rounds.iter_mut().zip(notice.rounds) {
+                *most = rounds.max(*most);
+            }
+            if notice.size > 0 {
+                arrived.incoming.insert(from, room(notice.size)?);
+            }
+        }
+        Ok(arrived)
+    }
+
+    /// The trees of the senders that `goes_here`, in the order in which merging them gives the
+    /// result of the hops. `copies` is how often they were copied before the first hop.
+    fn trees(
+        &self,
+        route: &Route,
+        copies: u32,
+        goes_here: impl Fn(usize) -> bool,
+    ) -> Result<Vec<(usize, Tree)>> {
+        let senders = self.incoming.keys().copied().filter(|&r| goes_here(r));
+        let arrivals = route.arrivals(senders);
+        let unpack = |(from, hops): (usize, u32)| {
+            // Merging into the result is one more copy, there as here.
+            let order = match (copies + hops) % 2 {
+                0 => Order::AsPacked,
+                _ => Order::Reversed,
+            };
+            Ok((from, pack::unpack(&self.incoming[&from], order)?.0))
+        };
+        arrivals.into_iter().map(unpack).collect()
+    }
+}
+
+fn distance(from: usize, to: usize, size: usize, direction: Direction) -> usize {
+    match direction {
+        Direction::Right => (to + size - from) % size,
+        Direction::Left => (from + size - to) % size,
+    }
+}
+
+fn shorter_way(from: usize, to: usize, size: usize) -> Direction {
+    let hops = |direction| distance(from, to, size, direction).count_ones();
+    if hops(Direction::Left) < hops(Direction::Right) {
+        Direction::Left
+    } else {
+        Direction::Right
+    }
+}
+
+fn rounds_needed(distance: usize) -> u32 {
+    usize::BITS - distance.leading_zeros()
+}
+
+fn all_rounds(size: usize) -> u32 {
+    usize::BITS - (size - 1).leading_zeros()
+}
+
+/// The way of messages to one rank when they travel in hops: in round `i` every rank passes on what
+/// still has to go a distance in which bit `i` is set, to the rank 2^i further.
+struct Route {
+    direction: Direction,
+    rounds: u32,
+    rank: usize,
+    size: usize,
+}
+
+impl Route {
+    /// The senders in the order in which the receiver's result takes them up, and how many times
+    /// each message was copied, hence reversed, on its way.
+    fn arrivals(&self, senders: impl Iterator<Item = usize>) -> Vec<(usize, u32)> {
+        // By distance still to go: the senders whose messages are there, first one first.
+        let mut held: BTreeMap<usize, Vec<usize>> = senders
+            .map(|s| (distance(s, self.rank, self.size, self.direction), vec![s]))
+            .collect();
+        let mut arrived = Vec::new();
+        for round in 0..self.rounds {
+            let here = held.remove(&0).unwrap_or_default();
+            arrived.extend(here.into_iter().map(|s| (s, round)));
+            held = self.pass_on(held, 1 << round);
+        }
+        let here = held.remove(&0).unwrap_or_default();
+        arrived.extend(here.into_iter().map(|s| (s, self.rounds)));
+        arrived
+    }
+
+    /// One round: what is kept is copied, and so reversed; what comes in is put before it, reversed.
+    fn pass_on(
+        &self,
+        held: BTreeMap<usize, Vec<usize>>,
+        bit: usize,
+    ) -> BTreeMap<usize, Vec<usize>> {
+        let (moving, mut kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            held.into_iter().partition(|(left, _)| left & bit != 0);
+        kept.values_mut().for_each(|s| s.reverse());
+        for (left, mut senders) in moving {
+            senders.reverse();
+            let place: &mut Vec<usize> = kept.entry(left - bit).or_default();
+            senders.append(place);
+            *place = senders;
+        }
+        kept
+    }
+}

@@ -1,0 +1,52 @@
+//! Copying trees into trees, and ordering them.
+
+use super::value::parse_int;
+use super::{Cursor, Error, Result, TreeMut, TreeRef};
+use std::cmp::Reverse;
+
+impl TreeMut<'_> {
+    /// Copies all elements of `from` into this tree; what stands below equal keys is merged.
+    ///
+    /// New keys go to the head one after the other, so a copy has the reverse order of its source.
+    pub fn merge(&mut self, from: TreeRef) -> Result<()> {
+        let mut cursor = Cursor::new(self.edit());
+        let mut complete = Ok(());
+        let mut source = from.preorder();
+        while let Some((depth, elem)) = source.next() {
+            cursor.climb_to(depth);
+            match elem.key() {
+                Some(key) => cursor.enter(key),
+                None => {
+                    source.skip_children();
+                    complete = Err(Error::NullKey);
+                }
+            }
+        }
+        complete
+    }
+
+    pub fn sort(&mut self, descending: bool) {
+        if descending {
+            self.sort_by_key(|e| Reverse(e.key_bytes().to_vec()));
+        } else {
+            self.sort_by_key(|e| e.key_bytes().to_vec());
+        }
+    }
+
+    pub fn sort_int(&mut self, descending: bool) {
+        if descending {
+            self.sort_by_key(|e| Reverse(parse_int(e.key_bytes())));
+        } else {
+            self.sort_by_key(|e| parse_int(e.key_bytes()));
+        }
+    }
+}
+
+impl TreeRef<'_> {
+    /// All keys as integers, ascending.
+    pub fn list_int(self) -> Vec<i32> {
+        let mut keys: Vec<i32> = self.iter().map(|e| parse_int(e.key_bytes())).collect();
+        keys.sort_unstable();
+        keys
+    }
+}

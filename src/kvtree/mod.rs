@@ -1,0 +1,81 @@
+//! Nested key/value trees: the metadata of everything else.
+//!
+//! `list` holds the one tree type (C-laid-out, malloc-owned) and its index; `value` turns numbers into
+//! keys and back; `pack` is the byte form of a tree, `file` puts it on disk with header and checksum;
+//! `print` shows it; `exchange` sends trees between ranks; `gather` spreads the trees of all ranks over
+//! a few files and reads them back. Everything above `list` is safe code over [`Tree`], [`TreeRef`] and
+//! [`TreeMut`].
+
+pub mod exchange;
+pub mod file;
+pub mod gather;
+mod index;
+mod list;
+mod merge;
+pub mod pack;
+pub mod print;
+pub mod value;
+
+pub use list::{Cursor, ElemRef, RawElem, RawTree, Tree, TreeMut, TreeRef};
+
+use crate::{comm, storage};
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0} must not be NULL")]
+    Null(&'static str),
+    #[error("file descriptor {0} is not open")]
+    BadDescriptor(i32),
+    #[error("key {0:?} is not set")]
+    NotSet(String),
+    #[error("key {key:?} must have exactly one value, it has {count}")]
+    NotSingle { key: String, count: usize },
+    #[error("{text:?} below key {key:?} is not {wanted}")]
+    NotA {
+        key: String,
+        text: String,
+        wanted: &'static str,
+    },
+    #[error("{token:?} is not a key format that setf and getf know")]
+    KeyFormat { token: String },
+    #[error("an element without a key cannot be copied")]
+    NullKey,
+    #[error(transparent)]
+    Format(#[from] pack::FormatError),
+    #[error("{path}: {source}", path = path.display())]
+    BadFile {
+        path: PathBuf,
+        source: pack::FormatError,
+    },
+    #[error("no memory for {0} bytes")]
+    NoMemory(usize),
+    #[error("{path} holds data of {found} ranks, not of {expected}", path = path.display())]
+    RankCount {
+        path: PathBuf,
+        found: u64,
+        expected: u64,
+    },
+    #[error("the maps below {path} do not end: level {level} cannot follow", path = path.display())]
+    MapLevel { path: PathBuf, level: i32 },
+    #[error("a message is addressed to {key:?}, which is not a rank in 0..{size}")]
+    Destination { key: String, size: usize },
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    #[error(transparent)]
+    Comm(#[from] comm::Error),
+    /// Another rank of the collective failed.
+    #[error("rank {rank} failed: {text}")]
+    Peer { rank: usize, text: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// One verdict for all ranks of a collective.
+fn agree<C: comm::Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
+    comm::agree(comm, local).map_err(|verdict| match verdict {
+        comm::Verdict::Own(error) => error,
+        comm::Verdict::Peer { rank, text } => Error::Peer { rank, text },
+        comm::Verdict::Comm(error) => Error::Comm(error),
+    })
+}
