@@ -1,1 +1,124 @@
+//! Storage: the only room that opens, writes, syncs, renames and locks files.
+//!
+//! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
+//! descriptor ([`file`]: whole reads and writes on descriptors that may belong to a C caller);
+//! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
+//! function per system call, where `faults` can make any call fail in tests.
+#![forbid(unsafe_code)]
 
+use std::fmt;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+#[cfg(any(test, feature = "faults"))]
+pub mod faults;
+pub mod file;
+pub mod lock;
+mod replace;
+mod sys;
+
+pub use replace::{Staged, replace};
+
+/// A system call of this room: what an [`Error`] says was tried, and where a fault can be injected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Open,
+    /// Opening a temporary file that must not exist yet.
+    Create,
+    Read,
+    Write,
+    Fsync,
+    DirFsync,
+    Rename,
+    Unlink,
+    Stat,
+    ReadLink,
+    Access,
+    Chmod,
+    Chown,
+    Seek,
+    Truncate,
+    Flock,
+    Fcntl,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::Create => "create a temporary file for",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Fsync => "sync",
+            Self::DirFsync => "sync the directory",
+            Self::Rename => "rename a temporary file to",
+            Self::Unlink => "remove",
+            Self::Stat => "inspect",
+            Self::ReadLink => "follow the link",
+            Self::Access => "get write access to",
+            Self::Chmod => "set the mode of",
+            Self::Chown => "set the owner of",
+            Self::Seek => "seek in",
+            Self::Truncate => "truncate",
+            Self::Flock => "flock",
+            Self::Fcntl => "lock with fcntl",
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {op} {}: {source}", path.display())]
+    Path {
+        op: Operation,
+        path: PathBuf,
+        source: Errno,
+    },
+    /// As [`Error::Path`], where only a descriptor is known.
+    #[error("cannot {op} descriptor {fd}: {source}")]
+    Descriptor {
+        op: Operation,
+        fd: RawFd,
+        source: Errno,
+    },
+    /// Neither kind of lock exists on this file.
+    #[error("cannot change the lock of descriptor {fd}: flock: {flock}; fcntl: {fcntl}")]
+    Lock {
+        fd: RawFd,
+        flock: Errno,
+        fcntl: Errno,
+    },
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// The errno that a C caller would have seen.
+    pub fn errno(&self) -> Errno {
+        match *self {
+            Self::Path { source, .. } | Self::Descriptor { source, .. } => source,
+            Self::Lock { flock, .. } => flock,
+        }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        self.errno() == Errno::NOENT
+    }
+}
+
+/// For `map_err`: names the path on which `op` failed.
+fn at(op: Operation, path: &Path) -> impl FnOnce(Errno) -> Error {
+    move |source| Error::Path {
+        op,
+        path: path.to_path_buf(),
+        source,
+    }
+}
+
+/// For `map_err`: names the descriptor on which `op` failed.
+fn on(op: Operation, fd: BorrowedFd) -> impl FnOnce(Errno) -> Error {
+    let fd = fd.as_raw_fd();
+    move |source| Error::Descriptor { op, fd, source }
+}

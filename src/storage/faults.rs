@@ -1,0 +1,208 @@
+//! Faults for tests: chosen system calls of this thread fail, come up short, or never happen.
+//!
+//! ```ignore
+//! for n in 0.. {
+//!     let plan = faults::plan([faults::fail(Errno::NOSPC).at(n)]);
+//!     let outcome = replace(&path, b"new");
+//!     let fired = plan.fired();
+//!     drop(plan);
+//!     /* check the files against the outcome */
+//!     if !fired { break }
+//! }
+//! ```
+//! A plan belongs to one thread: with ranks as threads, one rank can fail alone.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use rustix::io::{Errno, Result};
+
+use super::Operation;
+
+/// What every operation of a crashed process returns: no code here retries or excuses it.
+pub const CRASHED: Errno = Errno::CANCELED;
+
+#[derive(Clone, Copy, Debug)]
+enum Effect {
+    Fail(Errno),
+    Short(usize),
+    Crash,
+}
+
+/// One fault and the operations it applies to: all of them until narrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    effect: Effect,
+    only: Option<Operation>,
+    nth: Option<usize>,
+    seen: usize,
+}
+
+/// The operation is not carried out and returns `errno`.
+pub fn fail(errno: Errno) -> Rule {
+    rule(Effect::Fail(errno))
+}
+
+/// The read or write moves at most `bytes` bytes. Other operations are not counted.
+pub fn short(bytes: usize) -> Rule {
+    rule(Effect::Short(bytes))
+}
+
+/// The process dies before the operation: it and all later ones, cleanup included, do nothing.
+pub fn crash() -> Rule {
+    rule(Effect::Crash)
+}
+
+fn rule(effect: Effect) -> Rule {
+    Rule {
+        effect,
+        only: None,
+        nth: None,
+        seen: 0,
+    }
+}
+
+impl Rule {
+    /// Counts and hits only operations of this kind.
+    pub fn of(self, kind: Operation) -> Self {
+        Self {
+            only: Some(kind),
+            ..self
+        }
+    }
+
+    /// Hits once: the `n`-th operation that counts, from 0.
+    pub fn at(self, n: usize) -> Self {
+        Self {
+            nth: Some(n),
+            ..self
+        }
+    }
+
+    fn counts(&self, op: Operation) -> bool {
+        let moves_bytes = matches!(op, Operation::Read | Operation::Write);
+        let possible = moves_bytes || !matches!(self.effect, Effect::Short(_));
+        possible && self.only.is_none_or(|only| only == op)
+    }
+
+    fn hits(&mut self, op: Operation) -> bool {
+        if !self.counts(op) {
+            return false;
+        }
+        let index = self.seen;
+        self.seen += 1;
+        self.nth.is_none_or(|nth| nth == index)
+    }
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    trace: Vec<Operation>,
+    fired: bool,
+    crashed: bool,
+}
+
+impl State {
+    fn before(&mut self, op: Operation) -> Result<usize> {
+        self.trace.push(op);
+        if self.crashed {
+            return Err(CRASHED);
+        }
+        let mut effect = None;
+        for rule in &mut self.rules {
+            // Every rule counts the operation, also when an earlier one decides about it.
+            if rule.hits(op) {
+                effect = effect.or(Some(rule.effect));
+            }
+        }
+        self.fired |= effect.is_some();
+        match effect {
+            None => Ok(usize::MAX),
+            Some(Effect::Short(bytes)) => Ok(bytes),
+            Some(Effect::Fail(errno)) => Err(errno),
+            Some(Effect::Crash) => {
+                self.crashed = true;
+                Err(CRASHED)
+            }
+        }
+    }
+}
+
+thread_local! {
+    static ACTIVE: RefCell<Option<State>> = const { RefCell::new(None) };
+}
+
+/// Puts the rules in force on this thread, in place of any earlier plan, until the guard is dropped.
+/// A plan without rules only records.
+pub fn plan(rules: impl IntoIterator<Item = Rule>) -> Guard {
+    let rules = rules.into_iter().collect();
+    let state = State {
+        rules,
+        ..State::default()
+    };
+    ACTIVE.set(Some(state));
+    Guard(PhantomData)
+}
+
+/// A plan in force. It cannot leave its thread.
+#[must_use = "the plan ends when the guard is dropped"]
+pub struct Guard(PhantomData<*const ()>);
+
+impl Guard {
+    /// Whether any rule has hit so far.
+    pub fn fired(&self) -> bool {
+        self.read(|state| state.fired)
+    }
+
+    /// The operations asked for so far, in order, including those that a fault replaced.
+    pub fn trace(&self) -> Vec<Operation> {
+        self.read(|state| state.trace.clone())
+    }
+
+    fn read<T: Default>(&self, get: impl FnOnce(&State) -> T) -> T {
+        ACTIVE.with_borrow(|state| state.as_ref().map(get).unwrap_or_default())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        ACTIVE.set(None);
+    }
+}
+
+/// Called ahead of every system call: how many bytes it may move, or the error it returns instead.
+pub(super) fn before(op: Operation) -> Result<usize> {
+    ACTIVE.with_borrow_mut(|state| match state {
+        Some(state) => state.before(op),
+        None => Ok(usize::MAX),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Operation::{Open, Read, Write};
+
+    #[test]
+    fn a_rule_counts_only_its_kind() {
+        let plan = plan([fail(Errno::IO).of(Write).at(1)]);
+        assert_eq!(before(Write), Ok(usize::MAX));
+        assert_eq!(before(Read), Ok(usize::MAX));
+        assert!(!plan.fired());
+        assert_eq!(before(Write), Err(Errno::IO));
+        assert_eq!(before(Write), Ok(usize::MAX));
+        assert!(plan.fired());
+        assert_eq!(plan.trace(), [Write, Read, Write, Write]);
+    }
+
+    #[test]
+    fn nothing_works_after_a_crash() {
+        let plan = plan([crash().at(1), short(3)]);
+        assert_eq!(before(Write), Ok(3));
+        assert_eq!(before(Open), Err(CRASHED));
+        assert_eq!(before(Write), Err(CRASHED));
+        drop(plan);
+        assert_eq!(before(Write), Ok(usize::MAX));
+    }
+}

@@ -1,0 +1,114 @@
+//! Every system call of the room, one function each. Nothing else in the room calls the kernel, so
+//! a fault plan sees, counts and can replace each of them.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Uid};
+use rustix::io::{self, Result};
+
+use super::Operation;
+
+#[cfg(any(test, feature = "faults"))]
+use super::faults::before;
+
+/// How many bytes the operation may move: without a fault plan, any number.
+#[cfg(not(any(test, feature = "faults")))]
+#[inline(always)]
+fn before(_: Operation) -> Result<usize> {
+    Ok(usize::MAX)
+}
+
+/// Descriptors stay out of child processes: an inherited one would keep a lock alive.
+pub(super) fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
+    before(Operation::Open)?;
+    fs::open(path, flags | OFlags::CLOEXEC, mode)
+}
+
+pub(super) fn create(path: &Path, mode: Mode) -> Result<OwnedFd> {
+    before(Operation::Create)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    fs::open(path, flags, mode)
+}
+
+pub(super) fn read(fd: impl AsFd, buf: &mut [u8]) -> Result<usize> {
+    let limit = before(Operation::Read)?.min(buf.len());
+    io::read(fd, &mut buf[..limit])
+}
+
+pub(super) fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
+    let limit = before(Operation::Write)?.min(bytes.len());
+    io::write(fd, &bytes[..limit])
+}
+
+pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
+    before(Operation::Fsync)?;
+    fs::fsync(fd)
+}
+
+pub(super) fn fsync_dir(fd: impl AsFd) -> Result<()> {
+    before(Operation::DirFsync)?;
+    fs::fsync(fd)
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
+    before(Operation::Rename)?;
+    fs::rename(from, to)
+}
+
+pub(super) fn unlink(path: &Path) -> Result<()> {
+    before(Operation::Unlink)?;
+    fs::unlink(path)
+}
+
+pub(super) fn stat(path: &Path) -> Result<Stat> {
+    before(Operation::Stat)?;
+    fs::stat(path)
+}
+
+pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {
+    before(Operation::Stat)?;
+    fs::fstat(fd)
+}
+
+pub(super) fn readlink(path: &Path) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    before(Operation::ReadLink)?;
+    let text = fs::readlink(path, Vec::new())?;
+    Ok(std::ffi::OsString::from_vec(text.into_bytes()).into())
+}
+
+pub(super) fn may_write(path: &Path) -> Result<()> {
+    before(Operation::Access)?;
+    fs::access(path, Access::WRITE_OK)
+}
+
+pub(super) fn chmod(fd: impl AsFd, mode: Mode) -> Result<()> {
+    before(Operation::Chmod)?;
+    fs::fchmod(fd, mode)
+}
+
+pub(super) fn chown(fd: impl AsFd, owner: Option<Uid>, group: Option<Gid>) -> Result<()> {
+    before(Operation::Chown)?;
+    fs::fchown(fd, owner, group)
+}
+
+pub(super) fn seek(fd: impl AsFd, to: SeekFrom) -> Result<u64> {
+    before(Operation::Seek)?;
+    fs::seek(fd, to)
+}
+
+pub(super) fn truncate(fd: impl AsFd, length: u64) -> Result<()> {
+    before(Operation::Truncate)?;
+    fs::ftruncate(fd, length)
+}
+
+pub(super) fn flock(fd: impl AsFd, operation: FlockOperation) -> Result<()> {
+    before(Operation::Flock)?;
+    fs::flock(fd, operation)
+}
+
+pub(super) fn fcntl_lock(fd: impl AsFd, operation: FlockOperation) -> Result<()> {
+    before(Operation::Fcntl)?;
+    fs::fcntl_lock(fd, operation)
+}
