@@ -12,4 +12,5 @@
 
 pub mod comm;
 pub mod log;
+pub mod rankstr;
 pub mod storage;
