@@ -14,4 +14,5 @@ pub mod comm;
 pub mod capi;
 pub mod kvtree;
 pub mod log;
+pub mod rankstr;
 pub mod storage;

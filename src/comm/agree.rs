@@ -53,3 +53,63 @@ fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<Str
     comm.bcast(root, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::local::run;
+    use super::*;
+
+    #[test]
+    fn all_succeed() {
+        for size in [1, 2, 3, 5, 8] {
+            let ended = run(size, |comm| agree(&comm, Ok::<_, Error>(comm.rank())));
+            for (rank, verdict) in ended.into_iter().enumerate() {
+                assert_eq!(verdict.unwrap(), rank);
+            }
+        }
+    }
+
+    /// The verdicts of `size` ranks of which `failing` fail with their number as text.
+    fn verdicts(size: usize, failing: &[usize]) -> Vec<Verdict<String>> {
+        let ended = run(size, |comm| {
+            let fails = failing.contains(&comm.rank());
+            let local = if fails {
+                Err(format!("no {}", comm.rank()))
+            } else {
+                Ok(())
+            };
+            agree(&comm, local)
+        });
+        ended.into_iter().map(Result::unwrap_err).collect()
+    }
+
+    #[test]
+    fn the_lowest_failure_reaches_everyone() {
+        for size in [1, 2, 3, 5, 8] {
+            let all: Vec<usize> = (0..size).collect();
+            for lowest in 0..size {
+                for failing in [&all[lowest..], &all[lowest..=lowest]] {
+                    for (rank, verdict) in verdicts(size, failing).into_iter().enumerate() {
+                        let expected = match failing.contains(&rank) {
+                            true => format!("no {rank}"),
+                            false => format!("rank {lowest} failed: no {lowest}"),
+                        };
+                        assert_eq!(verdict.to_string(), expected);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_that_left_is_a_verdict_too() {
+        let ended = run(3, |comm| match comm.rank() {
+            0 => None,
+            _ => Some(agree(&comm, Ok::<_, Error>(()))),
+        });
+        assert!(matches!(
+            ended[2],
+            Some(Err(Verdict::Comm(Error::PeerGone(0))))
+        ));
+    }
+}

@@ -1,1 +1,287 @@
-//! Ranks as threads of one process (placeholder filled by its own change).
+//! Ranks as threads of one process: collectives run and are tested without an MPI.
+//!
+//! Every message lands in a mailbox named by communicator, sender, receiver and tag, and is taken
+//! out in order. Sends never wait. A collective is one [`LocalComm::exchange`]: each rank posts its
+//! part to all ranks and takes one part from each.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+
+/// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Address {
+    context: u64,
+    from: usize,
+    to: usize,
+    tag: Option<Tag>,
+}
+
+#[derive(Default)]
+struct State {
+    mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
+    gone: Vec<bool>,
+    contexts: u64,
+}
+
+#[derive(Default)]
+struct World {
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+impl World {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn post(&self, to: Address, bytes: Arc<[u8]>) {
+        self.lock().mail.entry(to).or_default().push_back(bytes);
+        self.news.notify_all();
+    }
+
+    /// Waits for the next message; `None` if the sender ended without sending one.
+    fn take(&self, from: Address) -> Option<Arc<[u8]>> {
+        let mut state = self.lock();
+        loop {
+            if let Some(bytes) = state.mail.get_mut(&from).and_then(VecDeque::pop_front) {
+                return Some(bytes);
+            }
+            if state.gone[from.from] {
+                return None;
+            }
+            state = self.news.wait(state).unwrap_or_else(|e| e.into_inner());
+        }
+    }
+
+    fn new_context(&self) -> u64 {
+        let mut state = self.lock();
+        state.contexts += 1;
+        state.contexts
+    }
+}
+
+/// Marks its rank as gone when its thread ends, by return or by panic.
+struct Presence<'a> {
+    world: &'a World,
+    rank: usize,
+}
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        self.world.lock().gone[self.rank] = true;
+        self.world.news.notify_all();
+    }
+}
+
+/// One rank of a group of threads started by [`run`].
+pub struct LocalComm {
+    world: Arc<World>,
+    context: u64,
+    /// The thread behind each rank.
+    members: Vec<usize>,
+    rank: usize,
+}
+
+/// Runs `f` as `size` ranks at once and returns their results in rank order.
+///
+/// A rank that ends early makes those that wait for it fail with [`Error::PeerGone`].
+///
+/// # Panics
+/// If a rank panics, after all ranks have ended.
+pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
+    let world = Arc::new(World::default());
+    world.lock().gone = vec![false; size];
+    let rank_main = |rank| {
+        let _presence = Presence {
+            world: &world,
+            rank,
+        };
+        f(LocalComm {
+            world: world.clone(),
+            context: 0,
+            members: (0..size).collect(),
+            rank,
+        })
+    };
+    let rank_main = &rank_main;
+    let ended: Vec<_> = thread::scope(|scope| {
+        let ranks: Vec<_> = (0..size)
+            .map(|rank| scope.spawn(move || rank_main(rank)))
+            .collect();
+        ranks.into_iter().map(|rank| rank.join()).collect()
+    });
+    let results = ended.into_iter();
+    results
+        .map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        .collect()
+}
+
+impl LocalComm {
+    fn address(&self, from: usize, to: usize, tag: Option<Tag>) -> Result<Address> {
+        check_rank(from, self.size())?;
+        check_rank(to, self.size())?;
+        Ok(Address {
+            context: self.context,
+            from: self.members[from],
+            to: self.members[to],
+            tag,
+        })
+    }
+
+    fn take(&self, from: usize, tag: Option<Tag>) -> Result<Arc<[u8]>> {
+        let address = self.address(from, self.rank, tag)?;
+        self.world.take(address).ok_or(Error::PeerGone(from))
+    }
+
+    /// Gives `mine` to all ranks and returns what each rank gave.
+    fn exchange(&self, mine: &[u8]) -> Result<Vec<Arc<[u8]>>> {
+        let mine: Arc<[u8]> = mine.into();
+        for to in 0..self.size() {
+            let address = self.address(self.rank, to, None)?;
+            self.world.post(address, mine.clone());
+        }
+        // Takes from every rank even after a failure: left-over mail would answer the next call.
+        let parts: Vec<_> = (0..self.size()).map(|from| self.take(from, None)).collect();
+        parts.into_iter().collect()
+    }
+
+    fn exchange_values(&self, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let parts = self.exchange(&to_bytes(mine))?;
+        for (from, part) in parts.iter().enumerate() {
+            check_length(from, 8 * mine.len(), part.len())?;
+        }
+        Ok(parts.iter().map(|part| from_bytes(part)).collect())
+    }
+}
+
+fn to_bytes(values: &[u64]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn from_bytes(bytes: &[u8]) -> Vec<u64> {
+    let (values, _) = bytes.as_chunks();
+    values.iter().map(|v| u64::from_le_bytes(*v)).collect()
+}
+
+fn combine(op: Op, into: &mut [u64], from: &[u64]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a = match op {
+            Op::Sum => a.wrapping_add(*b),
+            Op::Min => *b.min(a),
+            Op::Max => *b.max(a),
+        };
+    }
+}
+
+fn combine_all(op: Op, parts: &[Vec<u64>], into: &mut [u64]) {
+    let [first, rest @ ..] = parts else { return };
+    into.copy_from_slice(first);
+    for part in rest {
+        combine(op, into, part);
+    }
+}
+
+impl Comm for LocalComm {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {
+        let address = self.address(self.rank, to, Some(tag))?;
+        self.world.post(address, bytes.into());
+        Ok(())
+    }
+
+    fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()> {
+        let message = self.take(from, Some(tag))?;
+        check_length(from, bytes.len(), message.len())?;
+        bytes.copy_from_slice(&message);
+        Ok(())
+    }
+
+    fn transfer(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        peers.try_for_each(|peer| check_rank(peer, self.size()))?;
+        for (to, bytes) in sends {
+            self.send(*to, tag, bytes)?;
+        }
+        // Every receive runs even after a failure, as it does under MPI.
+        let ended = recvs.iter_mut().map(|(from, b)| self.recv(*from, tag, b));
+        ended.fold(Ok(()), Result::and)
+    }
+
+    fn barrier(&self) -> Result<()> {
+        self.exchange(&[]).map(drop)
+    }
+
+    fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()> {
+        check_rank(root, self.size())?;
+        let mine: &[u8] = if root == self.rank { bytes } else { &[] };
+        let parts = self.exchange(mine)?;
+        check_length(root, bytes.len(), parts[root].len())?;
+        bytes.copy_from_slice(&parts[root]);
+        Ok(())
+    }
+
+    fn allreduce(&self, op: Op, values: &mut [u64]) -> Result<()> {
+        let parts = self.exchange_values(values)?;
+        combine_all(op, &parts, values);
+        Ok(())
+    }
+
+    fn scan(&self, op: Op, values: &mut [u64]) -> Result<()> {
+        let parts = self.exchange_values(values)?;
+        combine_all(op, &parts[..=self.rank], values);
+        Ok(())
+    }
+
+    fn allgather(&self, mine: &[u8], all: &mut [u8]) -> Result<()> {
+        check_length(self.rank, self.size() * mine.len(), all.len())?;
+        for (from, part) in self.exchange(mine)?.iter().enumerate() {
+            check_length(from, mine.len(), part.len())?;
+            all[from * mine.len()..][..mine.len()].copy_from_slice(part);
+        }
+        Ok(())
+    }
+
+    fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>> {
+        check_length(self.rank, 8 * self.size(), 8 * values.len())?;
+        let parts = self.exchange_values(values)?;
+        Ok(parts.iter().map(|part| part[self.rank]).collect())
+    }
+
+    fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
+        // Every rank offers a fresh context; a new group takes that of its first rank.
+        let joins = u64::from(color.is_some());
+        let color_value = color.unwrap_or(0).into();
+        let offer = [joins, color_value, key as u64, self.world.new_context()];
+        let offers = self.exchange_values(&offer)?;
+        if color.is_none() {
+            return Ok(None);
+        }
+        let same = (0..self.size()).filter(|&r| offers[r][..2] == [1, color_value]);
+        let mut ranks: Vec<usize> = same.collect();
+        ranks.sort_by_key(|&r| (offers[r][2] as i32, r));
+        Ok(ranks.iter().position(|&r| r == self.rank).map(|rank| Self {
+            world: self.world.clone(),
+            context: offers[ranks[0]][3],
+            members: ranks.iter().map(|&r| self.members[r]).collect(),
+            rank,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,11 @@ pub enum Error {
     },
     #[error("rank {0} left the communicator")]
     PeerGone(usize),
+    #[error("an intercommunicator is given where an intracommunicator is needed")]
+    Intercommunicator,
+    /// The process runs on an MPI whose handles differ from those that this build knows.
+    #[error("built for {built}, but the MPI in this process is: {loaded}")]
+    WrongLibrary { built: &'static str, loaded: String },
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -86,4 +91,23 @@ pub trait Comm: Sized {
 
     /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
+}
+
+fn check_rank(rank: usize, size: usize) -> Result<()> {
+    if rank < size {
+        return Ok(());
+    }
+    let rank = i64::try_from(rank).unwrap_or(i64::MAX);
+    Err(Error::NoSuchRank { rank, size })
+}
+
+fn check_length(from: usize, expected: usize, got: usize) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(Error::Length {
+        from,
+        expected,
+        got,
+    })
 }

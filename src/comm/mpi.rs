@@ -1,1 +1,330 @@
+//! Ranks as MPI processes.
+//!
+//! Collectives run on a private duplicate of the user's communicator, which the user's communicator
+//! carries as an attribute: made at the first call, found again by later ones, freed along with it.
+//! Point-to-point calls that have no collective moment run on the user's communicator itself.
+//! In both cases MPI returns its errors to us and the user's error handler is found as it was left.
+//!
+//! Data goes from and to the caller's memory, in pieces of at most [`PIECE`] bytes because MPI counts
+//! with an `int`.
+#![allow(unsafe_code)]
 
+mod flight;
+mod user;
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ops::{Deref, Range};
+
+pub use mpi_sys::MPI_Comm;
+use mpi_sys::{self as ffi, MPI_Datatype, MPI_Op, MPI_Status};
+
+use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+use flight::{Flight, Incoming};
+pub use user::split_for_user;
+use user::{ReturnErrors, free, is_running, return_errors, split};
+
+const PIECE: usize = 1 << 30;
+const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
+
+/// Longer than any MPI's longest text, since the one at hand may not be the one we were built for.
+const TEXT: usize = 16 << 10;
+
+/// A communicator on which MPI returns its errors to us.
+pub struct MpiComm {
+    comm: MPI_Comm,
+    rank: usize,
+    size: usize,
+    piece: usize,
+    owned: bool,
+    /// Keeps the type on its thread with every MPI, whatever a handle is there.
+    _thread: PhantomData<*const ()>,
+}
+
+/// The user's communicator, with MPI's errors returned to us until this is dropped.
+pub struct Borrowed {
+    comm: MpiComm,
+    _handler: ReturnErrors,
+}
+
+impl Deref for Borrowed {
+    type Target = MpiComm;
+
+    fn deref(&self) -> &MpiComm {
+        &self.comm
+    }
+}
+
+impl MpiComm {
+    /// The private duplicate of the user's communicator.
+    ///
+    /// It lives as long as the user's communicator, which must outlive the result.
+    ///
+    /// # Collective
+    /// Called by all ranks of `user`: the first call on a communicator makes the duplicate.
+    pub fn private(user: MPI_Comm) -> Result<Self> {
+        Self::new(user::duplicate_of(user)?, false)
+    }
+
+    /// The user's communicator itself, for point-to-point calls: nothing here is collective.
+    ///
+    /// Until the result is dropped, errors on `user` come back as codes in all threads.
+    pub fn borrowed(user: MPI_Comm) -> Result<Borrowed> {
+        let handler = ReturnErrors::on(user)?;
+        Ok(Borrowed {
+            comm: Self::new(user, false)?,
+            _handler: handler,
+        })
+    }
+
+    fn new(comm: MPI_Comm, owned: bool) -> Result<Self> {
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: `comm` is a valid communicator and `rank` is ours to write.
+        check("MPI_Comm_rank", unsafe {
+            ffi::MPI_Comm_rank(comm, &mut rank)
+        })?;
+        // SAFETY: as above, for `size`.
+        check("MPI_Comm_size", unsafe {
+            ffi::MPI_Comm_size(comm, &mut size)
+        })?;
+        Ok(Self {
+            comm,
+            rank: rank as usize,
+            size: size as usize,
+            piece: PIECE,
+            owned,
+            _thread: PhantomData,
+        })
+    }
+
+    /// Cuts transfers into smaller pieces than needed, to test the cutting; the same on all ranks.
+    #[doc(hidden)]
+    pub fn with_piece(mut self, bytes: usize) -> Self {
+        self.piece = bytes.clamp(1, PIECE);
+        self
+    }
+
+    /// The pieces of a message: at least one, since an empty message is sent too.
+    fn pieces(&self, length: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let piece = self.piece;
+        let starts = (0..length.max(1)).step_by(piece);
+        starts.map(move |start| start..length.min(start.saturating_add(piece)))
+    }
+
+    fn reduce(&self, call: &'static str, run: Reduction, op: Op, values: &mut [u64]) -> Result<()> {
+        for values in values.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
+            let given = values.to_vec();
+            let (from, to) = (given.as_ptr().cast(), values.as_mut_ptr().cast());
+            let count = values.len() as c_int;
+            // SAFETY: both buffers hold `count` values, and MPI is done with them on return.
+            check(call, unsafe {
+                run(from, to, count, numbers(), op.into(), self.comm)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Frees a communicator made by `split`. MPI wants this on all of its ranks in the same order.
+impl Drop for MpiComm {
+    fn drop(&mut self) {
+        if self.owned && is_running() {
+            free(self.comm);
+        }
+    }
+}
+
+type Reduction = unsafe extern "C" fn(
+    *const c_void,
+    *mut c_void,
+    c_int,
+    MPI_Datatype,
+    MPI_Op,
+    MPI_Comm,
+) -> c_int;
+
+impl From<Op> for MPI_Op {
+    fn from(op: Op) -> Self {
+        // SAFETY: constants of the MPI shim, never written.
+        unsafe {
+            match op {
+                Op::Sum => ffi::RSMPI_SUM,
+                Op::Min => ffi::RSMPI_MIN,
+                Op::Max => ffi::RSMPI_MAX,
+            }
+        }
+    }
+}
+
+fn bytes_type() -> MPI_Datatype {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_UINT8_T }
+}
+
+fn numbers() -> MPI_Datatype {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_UINT64_T }
+}
+
+impl Comm for MpiComm {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {
+        check_rank(to, self.size)?;
+        for range in self.pieces(bytes.len()) {
+            let piece = &bytes[range];
+            let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
+            // SAFETY: `piece` outlives the blocking call.
+            check("MPI_Send", unsafe {
+                ffi::MPI_Send(data, count, bytes_type(), to as c_int, tag, self.comm)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()> {
+        check_rank(from, self.size)?;
+        let expected = bytes.len();
+        for range in self.pieces(expected) {
+            let incoming = Incoming {
+                message: 0,
+                from,
+                expected,
+                range: range.clone(),
+            };
+            let piece = &mut bytes[range];
+            let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
+            let mut status = no_status();
+            // SAFETY: `piece` and `status` outlive the blocking call, and `piece` holds `count` bytes.
+            let code = unsafe {
+                let (bytes, from) = (bytes_type(), from as c_int);
+                ffi::MPI_Recv(data, count, bytes, from, tag, self.comm, &mut status)
+            };
+            incoming.judge("MPI_Recv", code, &status)?;
+        }
+        Ok(())
+    }
+
+    /// All messages are started and completed even after a failure, since the peers wait for them;
+    /// only what is left of a message that failed or came short is called off. So no request is left
+    /// on the caller's memory, except where MPI itself gives up on one without completing it.
+    /// A peer that never sends keeps this waiting, as it does any receive of MPI.
+    fn transfer(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        let mut flight = Flight::new(sends.len() + recvs.len());
+        for (message, (from, bytes)) in recvs.iter_mut().enumerate() {
+            let started = flight.start_recv(self, tag, message, *from, bytes);
+            flight.note(started);
+        }
+        for (to, bytes) in sends {
+            let started = flight.start_send(self, tag, *to, bytes);
+            flight.note(started);
+        }
+        flight.finish()
+    }
+
+    fn barrier(&self) -> Result<()> {
+        // SAFETY: `self.comm` is valid for the life of `self`.
+        check("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.comm) })
+    }
+
+    fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()> {
+        check_rank(root, self.size)?;
+        for piece in bytes.chunks_mut(self.piece) {
+            let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
+            // SAFETY: `piece` holds `count` bytes and outlives the blocking call.
+            check("MPI_Bcast", unsafe {
+                ffi::MPI_Bcast(data, count, bytes_type(), root as c_int, self.comm)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn allreduce(&self, op: Op, values: &mut [u64]) -> Result<()> {
+        self.reduce("MPI_Allreduce", ffi::MPI_Allreduce, op, values)
+    }
+
+    fn scan(&self, op: Op, values: &mut [u64]) -> Result<()> {
+        self.reduce("MPI_Scan", ffi::MPI_Scan, op, values)
+    }
+
+    fn allgather(&self, mine: &[u8], all: &mut [u8]) -> Result<()> {
+        check_length(self.rank, self.size * mine.len(), all.len())?;
+        if mine.len() > self.piece {
+            // One block per rank and call: gathered pieces would need a second buffer to be sorted.
+            all[self.rank * mine.len()..][..mine.len()].copy_from_slice(mine);
+            let mut blocks = all.chunks_mut(mine.len()).enumerate();
+            return blocks.try_for_each(|(root, block)| self.bcast(root, block));
+        }
+        let (data, count) = (mine.as_ptr().cast(), mine.len() as c_int);
+        let (into, bytes) = (all.as_mut_ptr().cast(), bytes_type());
+        // SAFETY: `mine` holds `count` bytes and `all` holds `count` for each rank (checked above).
+        check("MPI_Allgather", unsafe {
+            ffi::MPI_Allgather(data, count, bytes, into, count, bytes, self.comm)
+        })
+    }
+
+    fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>> {
+        check_length(self.rank, 8 * self.size, 8 * values.len())?;
+        let mut got = vec![0u64; self.size];
+        let (data, into) = (values.as_ptr().cast(), got.as_mut_ptr().cast());
+        // SAFETY: both buffers hold one value for each rank (checked above).
+        check("MPI_Alltoall", unsafe {
+            ffi::MPI_Alltoall(data, 1, numbers(), into, 1, numbers(), self.comm)
+        })?;
+        Ok(got)
+    }
+
+    fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
+        let Some(comm) = split(self.comm, color, key)? else {
+            return Ok(None);
+        };
+        return_errors(comm)?;
+        let part = Self::new(comm, true)?;
+        Ok(Some(part.with_piece(self.piece)))
+    }
+}
+
+fn no_status() -> MPI_Status {
+    // SAFETY: a C struct of integers, for which zero is a value.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+fn check(call: &'static str, code: c_int) -> Result<()> {
+    if code == SUCCESS {
+        return Ok(());
+    }
+    let text = text_of(|text, length| {
+        // SAFETY: `text` is longer than any MPI's error text, `length` is ours to write.
+        unsafe { ffi::MPI_Error_string(code, text, length) };
+    });
+    Err(Error::Transport { call, code, text })
+}
+
+fn class_of(code: c_int) -> c_int {
+    let mut class = code;
+    // SAFETY: `class` is ours to write.
+    unsafe { ffi::MPI_Error_class(code, &mut class) };
+    class
+}
+
+/// The text that `write` leaves in a buffer of [`TEXT`] bytes.
+fn text_of(write: impl FnOnce(*mut c_char, &mut c_int)) -> String {
+    let mut bytes = vec![0u8; TEXT];
+    write(bytes.as_mut_ptr().cast(), &mut 0);
+    let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
+    text.to_string_lossy().trim_end().into()
+}

@@ -1,0 +1,238 @@
+use super::*;
+
+const SIZES: [usize; 5] = [1, 2, 3, 5, 8];
+
+/// Runs `f` as the ranks of every size; a failed assertion of any rank fails the test.
+fn for_sizes(f: impl Fn(LocalComm) + Sync) {
+    for size in SIZES {
+        run(size, &f);
+    }
+}
+
+#[test]
+fn results_come_in_rank_order() {
+    for size in SIZES {
+        let ranks = run(size, |comm| (comm.rank(), comm.size()));
+        assert_eq!(ranks, (0..size).map(|r| (r, size)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn messages_keep_their_order_and_tag() {
+    for_sizes(|comm| {
+        let next = (comm.rank() + 1) % comm.size();
+        let before = (comm.rank() + comm.size() - 1) % comm.size();
+        comm.send(next, 1, b"one").unwrap();
+        comm.send(next, 2, b"other").unwrap();
+        comm.send(next, 1, b"two").unwrap();
+        let (mut short, mut long) = ([0; 3], [0; 5]);
+        comm.recv(before, 2, &mut long).unwrap();
+        assert_eq!(&long, b"other");
+        comm.recv(before, 1, &mut short).unwrap();
+        assert_eq!(&short, b"one");
+        comm.recv(before, 1, &mut short).unwrap();
+        assert_eq!(&short, b"two");
+    });
+}
+
+#[test]
+fn transfer_moves_everything() {
+    for_sizes(|comm| {
+        let outgoing: Vec<Vec<u8>> = (0..comm.size())
+            .map(|to| vec![to as u8; comm.rank() + 1])
+            .collect();
+        let mut incoming: Vec<Vec<u8>> = (0..comm.size()).map(|from| vec![0; from + 1]).collect();
+        let sends: Vec<_> = outgoing.iter().map(Vec::as_slice).enumerate().collect();
+        let mut recvs: Vec<_> = incoming
+            .iter_mut()
+            .map(Vec::as_mut_slice)
+            .enumerate()
+            .collect();
+        comm.transfer(7, &sends, &mut recvs).unwrap();
+        for (from, bytes) in incoming.iter().enumerate() {
+            assert_eq!(*bytes, vec![comm.rank() as u8; from + 1]);
+        }
+    });
+}
+
+#[test]
+fn barrier_and_bcast_from_every_root() {
+    for_sizes(|comm| {
+        for root in 0..comm.size() {
+            let mut bytes = [comm.rank() as u8; 4];
+            comm.bcast(root, &mut bytes).unwrap();
+            assert_eq!(bytes, [root as u8; 4]);
+            comm.barrier().unwrap();
+        }
+    });
+}
+
+#[test]
+fn allreduce_and_scan_follow_the_operation() {
+    for_sizes(|comm| {
+        let (rank, size) = (comm.rank() as u64, comm.size() as u64);
+        let cases = [
+            (Op::Sum, size * (size + 1) / 2, (rank + 1) * (rank + 2) / 2),
+            (Op::Min, 1, 1),
+            (Op::Max, size, rank + 1),
+        ];
+        for (op, whole, prefix) in cases {
+            let mut values = [rank + 1, 10];
+            comm.allreduce(op, &mut values[..1]).unwrap();
+            assert_eq!(values, [whole, 10]);
+            let mut values = [rank + 1];
+            comm.scan(op, &mut values).unwrap();
+            assert_eq!(values, [prefix]);
+        }
+    });
+}
+
+#[test]
+fn allgather_and_alltoall() {
+    for_sizes(|comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let mut all = vec![0; 2 * size];
+        comm.allgather(&[rank as u8, 9], &mut all).unwrap();
+        assert!((0..size).all(|r| all[2 * r..2 * r + 2] == [r as u8, 9]));
+
+        let given: Vec<u64> = (0..size).map(|to| (100 * rank + to) as u64).collect();
+        let got = comm.alltoall(&given).unwrap();
+        assert!((0..size).all(|from| got[from] == (100 * from + rank) as u64));
+    });
+}
+
+#[test]
+fn split_by_parity_in_reverse() {
+    for_sizes(|comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let color = (rank % 2) as u32;
+        let half = comm.split(Some(color), -(rank as i32)).unwrap().unwrap();
+        let mut mates: Vec<u64> = (0..size as u64).filter(|r| r % 2 == color.into()).collect();
+        mates.reverse();
+        let mut all = vec![0; 8 * half.size()];
+        half.allgather(&(rank as u64).to_le_bytes(), &mut all)
+            .unwrap();
+        assert_eq!(from_bytes(&all), mates);
+        assert_eq!(mates[half.rank()], rank as u64);
+    });
+}
+
+#[test]
+fn split_leaves_out_those_without_color() {
+    for_sizes(|comm| {
+        let color = (comm.rank() != 0).then_some(4);
+        let part = comm.split(color, 0).unwrap();
+        assert_eq!(part.is_none(), comm.rank() == 0);
+        if let Some(part) = part {
+            assert_eq!(
+                (part.rank(), part.size()),
+                (comm.rank() - 1, comm.size() - 1)
+            );
+            part.barrier().unwrap();
+        }
+        comm.barrier().unwrap();
+    });
+}
+
+#[test]
+fn mail_of_parent_and_part_stays_apart() {
+    for_sizes(|comm| {
+        let part = comm.split(Some(0), 0).unwrap().unwrap();
+        let me = comm.rank();
+        comm.send(me, 1, b"parent").unwrap();
+        part.send(me, 1, b"part").unwrap();
+        let mut bytes = [0; 4];
+        part.recv(me, 1, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"part");
+    });
+}
+
+#[test]
+fn other_lengths_are_errors() {
+    for_sizes(|comm| {
+        let me = comm.rank();
+        comm.send(me, 1, b"four").unwrap();
+        assert!(matches!(
+            comm.recv(me, 1, &mut [0; 3]),
+            Err(Error::Length { from, expected: 3, got: 4 }) if from == me
+        ));
+        let sends: [(usize, &[u8]); 2] = [(me, b"a"), (me, b"bc")];
+        let (mut first, mut second) = ([0; 4], [0; 2]);
+        let mut recvs = [(me, &mut first[..]), (me, &mut second[..])];
+        let ended = comm.transfer(1, &sends, &mut recvs);
+        assert!(matches!(ended, Err(Error::Length { expected: 4, .. })));
+        assert_eq!(&second, b"bc");
+
+        let wrong = vec![0; 2 * comm.size() + 1];
+        let ended = comm.allgather(&[1, 2], &mut wrong.clone());
+        assert!(matches!(ended, Err(Error::Length { .. })));
+        let ended = comm.alltoall(&vec![0; comm.size() + 1]);
+        assert!(matches!(ended, Err(Error::Length { .. })));
+    });
+}
+
+#[test]
+fn ranks_with_other_lengths_see_it() {
+    for size in SIZES.into_iter().filter(|s| *s > 1) {
+        let ended = run(size, |comm| {
+            let length = if comm.rank() == 1 { 3 } else { 2 };
+            let bcast = comm.bcast(0, &mut vec![0; length]);
+            let reduced = comm.allreduce(Op::Sum, &mut vec![0; length]);
+            let gathered = comm.allgather(&vec![0; length], &mut vec![0; length * size]);
+            (bcast.is_err(), reduced.is_err(), gathered.is_err())
+        });
+        for (rank, ended) in ended.into_iter().enumerate() {
+            assert_eq!(ended, (rank == 1, true, true));
+        }
+    }
+}
+
+#[test]
+fn ranks_out_of_range_are_errors() {
+    for_sizes(|comm| {
+        let size = comm.size();
+        let ended = [
+            comm.send(size, 0, b""),
+            comm.recv(size, 0, &mut []),
+            comm.bcast(size, &mut []),
+            comm.transfer(0, &[(size, b"")], &mut []),
+            comm.transfer(0, &[], &mut [(size, &mut [])]),
+        ];
+        for result in ended {
+            assert!(matches!(
+                result,
+                Err(Error::NoSuchRank { rank, size: s }) if rank == size as i64 && s == size
+            ));
+        }
+    });
+}
+
+#[test]
+fn a_rank_that_left_is_noticed() {
+    let ended = run(3, |comm| match comm.rank() {
+        1 => Ok(()),
+        _ => comm.barrier(),
+    });
+    assert!(matches!(ended[0], Err(Error::PeerGone(1))));
+    assert!(matches!(ended[2], Err(Error::PeerGone(1))));
+}
+
+#[test]
+fn mail_outlives_its_sender() {
+    let ended = run(2, |comm| match comm.rank() {
+        0 => comm.send(1, 0, b"bye"),
+        _ => comm.recv(0, 0, &mut [0; 3]),
+    });
+    assert!(ended.iter().all(Result::is_ok));
+}
+
+#[test]
+#[should_panic(expected = "rank 1 gives up")]
+fn a_panic_ends_the_run() {
+    run(3, |comm| {
+        if comm.rank() == 1 {
+            panic!("rank 1 gives up");
+        }
+        comm.recv(1, 0, &mut [0; 1]).unwrap_err();
+    });
+}

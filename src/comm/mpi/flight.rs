@@ -1,0 +1,162 @@
+//! Non-blocking messages: all pieces are started, then all are completed, whatever fails.
+
+use std::ffi::c_int;
+use std::ops::Range;
+
+use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
+
+use super::{MpiComm, SUCCESS, bytes_type, check, class_of, no_status};
+use crate::comm::{Result, Tag, check_length};
+
+/// One piece of an expected message.
+pub(super) struct Incoming {
+    pub(super) message: usize,
+    pub(super) from: usize,
+    /// Bytes of the whole message, of which this piece is `range`.
+    pub(super) expected: usize,
+    pub(super) range: Range<usize>,
+}
+
+impl Incoming {
+    /// Checks a completed receive: that it succeeded and brought what was expected.
+    pub(super) fn judge(&self, call: &'static str, code: c_int, status: &MPI_Status) -> Result<()> {
+        let too_long = class_of(code) == ffi::MPI_ERR_TRUNCATE as c_int;
+        if code != SUCCESS && !too_long {
+            return check(call, code);
+        }
+        let mut count = 0;
+        // SAFETY: a completed receive filled `status`; `count` is ours to write.
+        check("MPI_Get_count", unsafe {
+            ffi::MPI_Get_count(status, bytes_type(), &mut count)
+        })?;
+        let got = self.range.start + usize::try_from(count).unwrap_or(0);
+        if too_long && got <= self.range.end {
+            return check(call, code);
+        }
+        if got == self.range.end {
+            return Ok(());
+        }
+        check_length(self.from, self.expected, got)
+    }
+}
+
+struct Request {
+    handle: MPI_Request,
+    incoming: Option<Incoming>,
+}
+
+/// The requests of one transfer and its first failure.
+pub(super) struct Flight {
+    requests: Vec<Request>,
+    outcome: Result<()>,
+}
+
+impl Flight {
+    pub(super) fn new(messages: usize) -> Self {
+        Self {
+            requests: Vec::with_capacity(messages),
+            outcome: Ok(()),
+        }
+    }
+
+    pub(super) fn note(&mut self, result: Result<()>) {
+        if self.outcome.is_ok() {
+            self.outcome = result;
+        }
+    }
+
+    pub(super) fn start_recv(
+        &mut self,
+        on: &MpiComm,
+        tag: Tag,
+        message: usize,
+        from: usize,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let expected = bytes.len();
+        for range in on.pieces(expected) {
+            let piece = &mut bytes[range.clone()];
+            let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
+            let mut handle = no_request();
+            // SAFETY: `piece` is borrowed until `finish` has completed the request.
+            check("MPI_Irecv", unsafe {
+                let (bytes, from) = (bytes_type(), from as c_int);
+                ffi::MPI_Irecv(data, count, bytes, from, tag, on.comm, &mut handle)
+            })?;
+            let incoming = Some(Incoming {
+                message,
+                from,
+                expected,
+                range,
+            });
+            self.requests.push(Request { handle, incoming });
+        }
+        Ok(())
+    }
+
+    pub(super) fn start_send(
+        &mut self,
+        on: &MpiComm,
+        tag: Tag,
+        to: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
+        for range in on.pieces(bytes.len()) {
+            let piece = &bytes[range];
+            let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
+            let mut handle = no_request();
+            // SAFETY: `piece` is borrowed until `finish` has completed the request.
+            check("MPI_Isend", unsafe {
+                let (bytes, to) = (bytes_type(), to as c_int);
+                ffi::MPI_Isend(data, count, bytes, to, tag, on.comm, &mut handle)
+            })?;
+            let incoming = None;
+            self.requests.push(Request { handle, incoming });
+        }
+        Ok(())
+    }
+
+    /// Completes all requests, one by one: MPI moves the others on while it waits for one.
+    pub(super) fn finish(mut self) -> Result<()> {
+        let mut failed = None;
+        for mut request in std::mem::take(&mut self.requests) {
+            let message = request.incoming.as_ref().map(|i| i.message);
+            if message.is_some() && message == failed {
+                request.call_off();
+                continue;
+            }
+            let ended = request.wait();
+            if ended.is_err() {
+                failed = message;
+            }
+            self.note(ended);
+        }
+        self.outcome
+    }
+}
+
+impl Request {
+    fn wait(&mut self) -> Result<()> {
+        let mut status = no_status();
+        // SAFETY: the request is active and its buffer still borrowed by the transfer.
+        let code = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
+        match &self.incoming {
+            Some(incoming) => incoming.judge("MPI_Wait", code, &status),
+            None => check("MPI_Wait", code),
+        }
+    }
+
+    /// Ends a receive whose message is already known to be wrong; what comes of it is of no interest.
+    fn call_off(&mut self) {
+        // SAFETY: the request is active; the wait below completes it.
+        let _ = unsafe { ffi::MPI_Cancel(&mut self.handle) };
+        let mut status = no_status();
+        // SAFETY: as in `wait`.
+        let _ = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
+    }
+}
+
+fn no_request() -> MPI_Request {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_REQUEST_NULL }
+}

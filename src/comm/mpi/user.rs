@@ -1,0 +1,313 @@
+//! What touches the user's communicator: its error handler, and the duplicate that it carries.
+//!
+//! A communicator passes the checks in [`ReturnErrors::on`] first; what follows runs while MPI returns
+//! its errors, and the drop of that guard gives the user's handler back.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, OnceLock};
+
+use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
+
+use super::{SUCCESS, check, text_of};
+use crate::comm::{Error, Result};
+
+/// Lets errors on a communicator come back as codes until it is dropped.
+pub(super) struct ReturnErrors {
+    user: MPI_Comm,
+    saved: MPI_Errhandler,
+}
+
+impl ReturnErrors {
+    pub(super) fn on(user: MPI_Comm) -> Result<Self> {
+        check_library()?;
+        if !is_running() {
+            return Err(Error::NotRunning);
+        }
+        if is_null(user) {
+            return Err(Error::NullCommunicator);
+        }
+        let saved = handler_of(user)?;
+        let swapped = Self { user, saved };
+        return_errors(user)?;
+        check_intra(user)?;
+        Ok(swapped)
+    }
+}
+
+impl Drop for ReturnErrors {
+    fn drop(&mut self) {
+        // A failure here has nowhere to go: the handler that would hear of it is the one at stake.
+        let _ = set_handler(self.user, self.saved);
+        let _ = free_handler(self.saved);
+    }
+}
+
+fn handler_of(comm: MPI_Comm) -> Result<MPI_Errhandler> {
+    // SAFETY: a constant of the MPI shim, never written.
+    let mut handler = unsafe { ffi::RSMPI_ERRORS_RETURN };
+    // SAFETY: `comm` is a valid communicator and `handler` is ours to write.
+    check("MPI_Comm_get_errhandler", unsafe {
+        ffi::MPI_Comm_get_errhandler(comm, &mut handler)
+    })?;
+    Ok(handler)
+}
+
+fn set_handler(comm: MPI_Comm, handler: MPI_Errhandler) -> Result<()> {
+    // SAFETY: both handles are valid.
+    check("MPI_Comm_set_errhandler", unsafe {
+        ffi::MPI_Comm_set_errhandler(comm, handler)
+    })
+}
+
+/// Gives back what `handler_of` took; the communicators that use the handler keep it alive.
+fn free_handler(mut handler: MPI_Errhandler) -> Result<()> {
+    // SAFETY: the handle came from MPI_Comm_get_errhandler and is not used again.
+    check("MPI_Errhandler_free", unsafe {
+        ffi::MPI_Errhandler_free(&mut handler)
+    })
+}
+
+pub(super) fn return_errors(comm: MPI_Comm) -> Result<()> {
+    // SAFETY: a constant of the MPI shim, never written.
+    set_handler(comm, unsafe { ffi::RSMPI_ERRORS_RETURN })
+}
+
+/// True between MPI_Init and MPI_Finalize.
+pub(super) fn is_running() -> bool {
+    let (mut started, mut ended) = (0, 0);
+    // SAFETY: allowed at any time; `started` is ours to write.
+    unsafe { ffi::MPI_Initialized(&mut started) };
+    // SAFETY: allowed at any time; `ended` is ours to write.
+    unsafe { ffi::MPI_Finalized(&mut ended) };
+    started != 0 && ended == 0
+}
+
+/// A handle of zero bits is no communicator in any MPI, but what an unset C variable holds.
+fn is_null(comm: MPI_Comm) -> bool {
+    // SAFETY: a handle is an integer or a raw pointer, for which zero is a value.
+    let unset: MPI_Comm = unsafe { std::mem::zeroed() };
+    // SAFETY: a constant of the MPI shim, never written.
+    comm == unset || comm == unsafe { ffi::RSMPI_COMM_NULL }
+}
+
+fn check_intra(comm: MPI_Comm) -> Result<()> {
+    let mut inter = 0;
+    // SAFETY: `comm` is a valid communicator and `inter` is ours to write.
+    check("MPI_Comm_test_inter", unsafe {
+        ffi::MPI_Comm_test_inter(comm, &mut inter)
+    })?;
+    match inter {
+        0 => Ok(()),
+        _ => Err(Error::Intercommunicator),
+    }
+}
+
+/// The MPI that this build's handles belong to, as `build.rs` found it.
+const BUILT: &str = env!("STANCHION_MPI");
+
+/// Refuses an MPI whose handles differ from ours; one that cannot be told is trusted.
+fn check_library() -> Result<()> {
+    static LOADED: OnceLock<String> = OnceLock::new();
+    let loaded = LOADED.get_or_init(|| {
+        text_of(|text, length| {
+            // SAFETY: allowed at any time; `text` is longer than any MPI's text.
+            unsafe { ffi::MPI_Get_library_version(text, length) };
+        })
+    });
+    match (Family::of(BUILT), Family::of(loaded)) {
+        (Some(built), Some(found)) if built != found => Err(Error::WrongLibrary {
+            built: BUILT,
+            loaded: loaded.lines().next().unwrap_or_default().into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// MPIs that share the layout of handles and statuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    OpenMpi,
+    Mpich,
+}
+
+impl Family {
+    fn of(version: &str) -> Option<Self> {
+        let names = |names: &[&str]| names.iter().any(|name| version.contains(name));
+        if names(&["Open MPI", "Spectrum MPI"]) {
+            Some(Self::OpenMpi)
+        } else if names(&["MPICH", "Intel(R) MPI", "MVAPICH"]) {
+            Some(Self::Mpich)
+        } else {
+            None
+        }
+    }
+}
+
+/// Finds the duplicate that `user` carries, or makes it.
+pub(super) fn duplicate_of(user: MPI_Comm) -> Result<MPI_Comm> {
+    let _handler = ReturnErrors::on(user)?;
+    let keyval = keyval()?;
+    match find_duplicate(user, keyval)? {
+        Some(duplicate) => Ok(duplicate),
+        None => make_duplicate(user, keyval),
+    }
+}
+
+/// The name under which a communicator carries its duplicate.
+fn keyval() -> Result<c_int> {
+    static KEYVAL: Mutex<Option<c_int>> = Mutex::new(None);
+    let mut known = KEYVAL.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(keyval) = *known {
+        return Ok(keyval);
+    }
+    let mut keyval = 0;
+    let (copy, delete) = (Some(copy_nothing as _), Some(delete_duplicate as _));
+    // SAFETY: the callbacks have MPI's signatures and live as long as the program.
+    check("MPI_Comm_create_keyval", unsafe {
+        ffi::MPI_Comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut())
+    })?;
+    Ok(*known.insert(keyval))
+}
+
+fn find_duplicate(user: MPI_Comm, keyval: c_int) -> Result<Option<MPI_Comm>> {
+    let mut value: *mut MPI_Comm = ptr::null_mut();
+    let mut found = 0;
+    // SAFETY: MPI writes the pointer that `make_duplicate` stored, and the flag.
+    check("MPI_Comm_get_attr", unsafe {
+        ffi::MPI_Comm_get_attr(user, keyval, (&raw mut value).cast(), &mut found)
+    })?;
+    if found == 0 || value.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the attribute points to the box of `make_duplicate` until `delete_duplicate` takes it.
+    Ok(Some(unsafe { *value }))
+}
+
+fn make_duplicate(user: MPI_Comm, keyval: c_int) -> Result<MPI_Comm> {
+    // SAFETY: a constant of the MPI shim, never written.
+    let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
+    // SAFETY: `user` is a valid intracommunicator and `duplicate` is ours to write.
+    check("MPI_Comm_dup", unsafe {
+        ffi::MPI_Comm_dup(user, &mut duplicate)
+    })?;
+    let kept = return_errors(duplicate).and_then(|()| attach(user, keyval, duplicate));
+    if kept.is_err() {
+        free(duplicate);
+    }
+    kept.map(|()| duplicate)
+}
+
+fn attach(user: MPI_Comm, keyval: c_int, duplicate: MPI_Comm) -> Result<()> {
+    let value = Box::into_raw(Box::new(duplicate));
+    // SAFETY: `value` is valid until `delete_duplicate` takes it back.
+    let kept = check("MPI_Comm_set_attr", unsafe {
+        ffi::MPI_Comm_set_attr(user, keyval, value.cast())
+    });
+    if kept.is_err() {
+        // SAFETY: MPI did not take `value`, so it is still ours.
+        drop(unsafe { Box::from_raw(value) });
+    }
+    kept
+}
+
+/// A duplicate of the user's communicator gets a duplicate of its own when it needs one.
+unsafe extern "C" fn copy_nothing(
+    _comm: MPI_Comm,
+    _keyval: c_int,
+    _extra: *mut c_void,
+    _value: *mut c_void,
+    _copy: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI passes a valid flag.
+    unsafe { *flag = 0 };
+    SUCCESS
+}
+
+/// Called when the user frees his communicator, or by MPI_Finalize when nothing can be freed any more.
+unsafe extern "C" fn delete_duplicate(
+    _comm: MPI_Comm,
+    _keyval: c_int,
+    value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    // SAFETY: MPI hands over the box of `attach`, once.
+    let duplicate = unsafe { Box::from_raw(value.cast::<MPI_Comm>()) };
+    if is_running() {
+        free(*duplicate);
+    }
+    SUCCESS
+}
+
+/// Frees a communicator of ours; a failure leaves it to MPI_Finalize.
+pub(super) fn free(mut comm: MPI_Comm) {
+    // SAFETY: `comm` is a valid communicator that nobody uses any more.
+    unsafe { ffi::MPI_Comm_free(&mut comm) };
+}
+
+pub(super) fn split(comm: MPI_Comm, color: Option<u32>, key: i32) -> Result<Option<MPI_Comm>> {
+    let color = match color {
+        Some(color) => c_int::try_from(color).map_err(|_| too_high(color))?,
+        // SAFETY: a constant of the MPI shim, never written.
+        None => unsafe { ffi::RSMPI_UNDEFINED },
+    };
+    // SAFETY: a constant of the MPI shim, never written.
+    let mut part = unsafe { ffi::RSMPI_COMM_NULL };
+    // SAFETY: `comm` is a valid communicator and `part` is ours to write.
+    check("MPI_Comm_split", unsafe {
+        ffi::MPI_Comm_split(comm, color, key, &mut part)
+    })?;
+    Ok((!is_null(part)).then_some(part))
+}
+
+fn too_high(color: u32) -> Error {
+    Error::Transport {
+        call: "MPI_Comm_split",
+        code: ffi::MPI_ERR_ARG as c_int,
+        text: format!("color {color} is above {}", c_int::MAX),
+    }
+}
+
+/// Splits the user's communicator for the user, who owns the result: it has his error handler, and no
+/// color gives `MPI_COMM_NULL`. The split itself runs on the private duplicate, so that an error in it
+/// comes back to us without his handler being taken away meanwhile.
+///
+/// # Collective
+/// Called by all ranks of `user`.
+pub fn split_for_user(user: MPI_Comm, color: Option<u32>, key: i32) -> Result<MPI_Comm> {
+    let Some(part) = split(duplicate_of(user)?, color, key)? else {
+        // SAFETY: a constant of the MPI shim, never written.
+        return Ok(unsafe { ffi::RSMPI_COMM_NULL });
+    };
+    let dressed = inherit_handler(user, part);
+    if dressed.is_err() {
+        free(part);
+    }
+    dressed.map(|()| part)
+}
+
+fn inherit_handler(from: MPI_Comm, to: MPI_Comm) -> Result<()> {
+    let handler = handler_of(from)?;
+    let dressed = set_handler(to, handler);
+    dressed.and(free_handler(handler))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_told_by_their_version_texts() {
+        let open = ["Open MPI v4.1.4, package: Debian", "IBM Spectrum MPI v10.4"];
+        let mpich = [
+            "MPICH Version:\t4.0.2",
+            "MPI VERSION    : CRAY MPICH version 8.1",
+            "Intel(R) MPI Library 2021.9 for Linux* OS",
+            "MVAPICH2 Version      :\t2.3.7",
+        ];
+        assert!(open.iter().all(|v| Family::of(v) == Some(Family::OpenMpi)));
+        assert!(mpich.iter().all(|v| Family::of(v) == Some(Family::Mpich)));
+        assert_eq!(Family::of("an unknown MPI"), None);
+    }
+}
