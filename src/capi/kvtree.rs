@@ -1,17 +1,12 @@
-//! `kvtree.h`. `kvtree_setf` and `kvtree_getf` are variadic and live in `src/shim/kvtree_format.c`.
+//! `kvtree.h`, first part: trees, elements, packing.
 //!
-//! # Safety
-//! As for [all functions](super) of the C API.
+//! `kvtree_setf` and `kvtree_getf` are variadic and live in `src/shim/kvtree_format.c`.
 
 use super::{alloc, error, guard, ptr};
-use crate::kvtree::print::{self, Mode};
 use crate::kvtree::value::{parse_int, signed_text};
-use crate::kvtree::{ElemRef, Error, Result, Tree, TreeMut, TreeRef, file, gather, pack};
+use crate::kvtree::{ElemRef, Error, Result, Tree, TreeMut, TreeRef, pack};
 use crate::kvtree::{RawElem as kvtree_elem, RawTree as kvtree};
-use crate::log;
-use libc::ssize_t;
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 use std::ptr::null_mut;
 
@@ -19,8 +14,6 @@ pub(super) const KVTREE_SUCCESS: c_int = 0;
 /// kvtree knows one failure code for every [`Error`].
 pub(super) const KVTREE_FAILURE: c_int = 1;
 
-const KVTREE_PRINT_TREE: c_int = 1;
-const KVTREE_PRINT_KEYVAL: c_int = 2;
 const KVTREE_SORT_DESCENDING: c_int = 1;
 
 /// Runs `body` and turns its verdict into a return code and a text.
@@ -34,39 +27,20 @@ pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     })
 }
 
-/// As [`status`] for functions that return a number of bytes, or -1.
-fn byte_count(body: impl FnOnce() -> Result<u64>) -> ssize_t {
-    guard(-1, || {
-        body().map_or_else(
-            |cause| {
-                error::remember(cause);
-                -1
-            },
-            |bytes| bytes as ssize_t,
-        )
-    })
-}
-
 pub(super) fn needed<T>(value: Option<T>, what: &'static str) -> Result<T> {
     value.ok_or(Error::Null(what))
 }
 
-/// # Safety
-/// As for the module.
 pub(super) unsafe fn view<'a>(hash: *const kvtree) -> Result<TreeRef<'a>> {
     // SAFETY: a tree of the caller, or NULL.
     needed(unsafe { TreeRef::from_raw(hash) }, "hash")
 }
 
-/// # Safety
-/// As for the module.
 pub(super) unsafe fn edit<'a>(hash: *mut kvtree) -> Result<TreeMut<'a>> {
     // SAFETY: a tree of the caller, or NULL.
     needed(unsafe { TreeMut::from_raw(hash) }, "hash")
 }
 
-/// # Safety
-/// As for the module.
 pub(super) unsafe fn path<'a>(file: *const c_char) -> Result<&'a Path> {
     // SAFETY: a string of the caller, or NULL.
     needed(unsafe { ptr::path(file) }, "file name")
@@ -85,9 +59,6 @@ pub extern "C" fn kvtree_new() -> *mut kvtree {
 }
 
 /// Deletes a tree with all that is in it and sets the pointer to NULL; NULL is fine.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_delete(ptr_hash: *mut *mut kvtree) -> c_int {
     guard(KVTREE_FAILURE, || {
@@ -102,9 +73,6 @@ pub unsafe extern "C" fn kvtree_delete(ptr_hash: *mut *mut kvtree) -> c_int {
 // ---- size, get, set, unset, merge ----
 
 /// The number of keys; 0 for NULL.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_size(hash: *const kvtree) -> c_int {
     // SAFETY: a tree of the caller, or NULL.
@@ -112,9 +80,6 @@ pub unsafe extern "C" fn kvtree_size(hash: *const kvtree) -> c_int {
 }
 
 /// The tree below `key`; NULL if there is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_get(hash: *const kvtree, key: *const c_char) -> *mut kvtree {
     // SAFETY: arguments of the caller.
@@ -131,9 +96,6 @@ unsafe fn get<'a>(hash: *const kvtree, key: *const c_char) -> Option<TreeRef<'a>
 ///
 /// # Returns
 /// `hash_value`; NULL if `hash` or `key` is NULL.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_set(
     hash: *mut kvtree,
@@ -153,9 +115,6 @@ pub unsafe extern "C" fn kvtree_set(
 }
 
 /// Removes `key` and returns the tree below it, which now belongs to the caller; NULL if none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_extract(hash: *mut kvtree, key: *const c_char) -> *mut kvtree {
     // SAFETY: arguments of the caller.
@@ -167,9 +126,6 @@ pub unsafe extern "C" fn kvtree_extract(hash: *mut kvtree, key: *const c_char) -
 }
 
 /// Removes `key` with all below it, if it is there.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unset(hash: *mut kvtree, key: *const c_char) -> c_int {
     // SAFETY: arguments of the caller.
@@ -182,9 +138,6 @@ pub unsafe extern "C" fn kvtree_unset(hash: *mut kvtree, key: *const c_char) -> 
 }
 
 /// Removes all keys; the tree itself stays.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unset_all(hash: *mut kvtree) -> c_int {
     // SAFETY: arguments of the caller.
@@ -197,9 +150,6 @@ pub unsafe extern "C" fn kvtree_unset_all(hash: *mut kvtree) -> c_int {
 }
 
 /// Copies all of `hash2` into `hash1`; what stands below equal keys is merged. `hash2` may be NULL.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_merge(hash1: *mut kvtree, hash2: *const kvtree) -> c_int {
     // SAFETY: arguments of the caller.
@@ -210,9 +160,6 @@ pub unsafe extern "C" fn kvtree_merge(hash1: *mut kvtree, hash2: *const kvtree) 
 }
 
 /// Orders the elements by key, byte by byte.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_sort(hash: *mut kvtree, direction: c_int) -> c_int {
     // SAFETY: arguments of the caller.
@@ -225,9 +172,6 @@ pub unsafe extern "C" fn kvtree_sort(hash: *mut kvtree, direction: c_int) -> c_i
 }
 
 /// Orders the elements by key, read as an integer.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_sort_int(hash: *mut kvtree, direction: c_int) -> c_int {
     // SAFETY: arguments of the caller.
@@ -240,9 +184,6 @@ pub unsafe extern "C" fn kvtree_sort_int(hash: *mut kvtree, direction: c_int) ->
 }
 
 /// All keys as integers, ascending, in a list that the caller frees; NULL if there are none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_list_int(
     hash: *const kvtree,
@@ -268,9 +209,6 @@ pub unsafe extern "C" fn kvtree_list_int(
 // ---- key/value pairs ----
 
 /// Makes sure that `val` stands below `key` and returns the tree below it.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_set_kv(
     hash: *mut kvtree,
@@ -282,9 +220,6 @@ pub unsafe extern "C" fn kvtree_set_kv(
 }
 
 /// As kvtree_set_kv with an integer as value.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_set_kv_int(
     hash: *mut kvtree,
@@ -308,9 +243,6 @@ unsafe fn set_kv(hash: *mut kvtree, key: *const c_char, val: Option<&CStr>) -> *
 }
 
 /// The tree below `val` below `key`; NULL if there is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_get_kv(
     hash: *const kvtree,
@@ -325,9 +257,6 @@ pub unsafe extern "C" fn kvtree_get_kv(
 }
 
 /// As kvtree_get_kv with an integer as value.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_get_kv_int(
     hash: *const kvtree,
@@ -341,9 +270,6 @@ pub unsafe extern "C" fn kvtree_get_kv_int(
 }
 
 /// Removes `val` below `key`, and `key` too when nothing is left below it.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unset_kv(
     hash: *mut kvtree,
@@ -355,9 +281,6 @@ pub unsafe extern "C" fn kvtree_unset_kv(
 }
 
 /// As kvtree_unset_kv with an integer as value.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unset_kv_int(
     hash: *mut kvtree,
@@ -386,9 +309,6 @@ fn handed_out(elem: Option<ElemRef>) -> *mut kvtree_elem {
 }
 
 /// The first element; NULL if there is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_first(hash: *const kvtree) -> *mut kvtree_elem {
     // SAFETY: arguments of the caller.
@@ -396,9 +316,6 @@ pub unsafe extern "C" fn kvtree_elem_first(hash: *const kvtree) -> *mut kvtree_e
 }
 
 /// The element after `elem`; NULL if it is the last.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_next(elem: *const kvtree_elem) -> *mut kvtree_elem {
     // SAFETY: arguments of the caller.
@@ -406,9 +323,6 @@ pub unsafe extern "C" fn kvtree_elem_next(elem: *const kvtree_elem) -> *mut kvtr
 }
 
 /// The key of the element, which stays with it.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_key(elem: *const kvtree_elem) -> *mut c_char {
     // SAFETY: arguments of the caller.
@@ -416,9 +330,6 @@ pub unsafe extern "C" fn kvtree_elem_key(elem: *const kvtree_elem) -> *mut c_cha
 }
 
 /// The key of the element as an integer; 0 if it is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_key_int(elem: *const kvtree_elem) -> c_int {
     // SAFETY: arguments of the caller.
@@ -426,9 +337,6 @@ pub unsafe extern "C" fn kvtree_elem_key_int(elem: *const kvtree_elem) -> c_int 
 }
 
 /// The tree below the element, which stays with it.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_hash(elem: *const kvtree_elem) -> *mut kvtree {
     // SAFETY: arguments of the caller.
@@ -436,9 +344,6 @@ pub unsafe extern "C" fn kvtree_elem_hash(elem: *const kvtree_elem) -> *mut kvtr
 }
 
 /// The first element with this key; NULL if there is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_get(
     hash: *const kvtree,
@@ -452,9 +357,6 @@ pub unsafe extern "C" fn kvtree_elem_get(
 }
 
 /// The first value below `key`; NULL if there is none.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_get_first_val(
     hash: *const kvtree,
@@ -468,9 +370,6 @@ pub unsafe extern "C" fn kvtree_elem_get_first_val(
 }
 
 /// Takes the first element with this key out of the tree; it now belongs to the caller.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_extract(
     hash: *mut kvtree,
@@ -481,9 +380,6 @@ pub unsafe extern "C" fn kvtree_elem_extract(
 }
 
 /// As kvtree_elem_extract with an integer as key.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_extract_int(
     hash: *mut kvtree,
@@ -501,9 +397,6 @@ unsafe fn take_elem(hash: *mut kvtree, key: Option<&CStr>) -> *mut kvtree_elem {
 }
 
 /// Takes this element, which must be in the tree, out of it and returns it.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_extract_by_addr(
     hash: *mut kvtree,
@@ -520,9 +413,6 @@ pub unsafe extern "C" fn kvtree_elem_extract_by_addr(
 }
 
 /// The one value below `key`; NULL if there is none or more than one.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_get_val(hash: *const kvtree, key: *const c_char) -> *mut c_char {
     // SAFETY: arguments of the caller.
@@ -542,9 +432,6 @@ pub unsafe extern "C" fn kvtree_get_val(hash: *const kvtree, key: *const c_char)
 // ---- pack and unpack ----
 
 /// The number of bytes that kvtree_pack will write.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_pack_size(hash: *const kvtree) -> usize {
     // SAFETY: arguments of the caller.
@@ -552,9 +439,6 @@ pub unsafe extern "C" fn kvtree_pack_size(hash: *const kvtree) -> usize {
 }
 
 /// Packs the tree into `buf`, which has room for kvtree_pack_size bytes, and returns their number.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_pack(buf: *mut c_char, hash: *const kvtree) -> usize {
     guard(0, || {
@@ -573,9 +457,6 @@ pub unsafe extern "C" fn kvtree_pack(buf: *mut c_char, hash: *const kvtree) -> u
 
 /// Adds the packed elements to `hash` and returns the number of bytes read. The buffer must hold a
 /// packed tree; its length is not known here, so it cannot be checked.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unpack(buf: *const c_char, hash: *mut kvtree) -> usize {
     // SAFETY: arguments of the caller; the buffer holds a whole packed tree.
@@ -603,244 +484,4 @@ unsafe fn packed_length(buf: *const c_char) -> usize {
         at += 4;
     }
     at
-}
-
-// ---- files ----
-
-/// The tree as a file holds it, in a buffer that the caller frees.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_persist(
-    ptr_buf: *mut *mut c_void,
-    ptr_size: *mut usize,
-    hash: *const kvtree,
-) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        let tree = view(hash)?;
-        if ptr_buf.is_null() || ptr_size.is_null() {
-            return Err(Error::Null("buffer and size"));
-        }
-        let bytes = file::persisted(tree)?;
-        let copy = alloc::copy(&bytes).ok_or(Error::NoMemory(bytes.len()))?;
-        ptr::store(ptr_buf, copy.cast());
-        ptr::store(ptr_size, bytes.len());
-        Ok(())
-    })
-}
-
-unsafe fn descriptor<'a>(fd: c_int) -> Result<BorrowedFd<'a>> {
-    if fd < 0 {
-        return Err(Error::BadDescriptor(fd));
-    }
-    // SAFETY: the caller's descriptor stays open over the call.
-    Ok(unsafe { BorrowedFd::borrow_raw(fd) })
-}
-
-/// Writes the tree at the current offset of `fd`; `file` is its name for messages.
-///
-/// # Returns
-/// The number of bytes written, or -1.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_fd(
-    file: *const c_char,
-    fd: c_int,
-    hash: *const kvtree,
-) -> ssize_t {
-    // SAFETY: arguments of the caller.
-    byte_count(|| unsafe {
-        path(file)?;
-        file::write_fd(descriptor(fd)?, view(hash)?)
-    })
-}
-
-/// Reads a tree at the current offset of `fd` and merges it into `hash`; `file` is its name for
-/// messages. The offset is then right behind the tree.
-///
-/// # Returns
-/// The number of bytes read, 0 at the end of the file, or -1.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_read_fd(
-    file: *const c_char,
-    fd: c_int,
-    hash: *mut kvtree,
-) -> ssize_t {
-    // SAFETY: arguments of the caller.
-    byte_count(|| unsafe { file::read_fd(path(file)?, descriptor(fd)?, edit(hash)?) })
-}
-
-/// Replaces the file by one that holds the tree. Whatever happens, the file holds the old or the new
-/// content.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_file(file: *const c_char, hash: *const kvtree) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { file::write_file(path(file)?, view(hash)?) })
-}
-
-/// Reads the file and merges its tree into `hash`; an empty file is an empty tree.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_read_file(file: *const c_char, hash: *mut kvtree) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { file::read_file(path(file)?, edit(hash)?) })
-}
-
-/// As kvtree_read_file while no other process holds the file locked for writing; a missing file is
-/// created empty.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_read_with_lock(file: *const c_char, hash: *mut kvtree) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { file::read_with_lock(path(file)?, edit(hash)?) })
-}
-
-/// Writes the tree into the file while no other process holds it locked.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_with_lock(file: *const c_char, hash: *mut kvtree) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { file::write_with_lock(path(file)?, view(hash)?) })
-}
-
-/// Locks the file for writing, merges its tree into `hash` and leaves the file open in `fd`, for
-/// kvtree_write_close_unlock. On failure `fd` is -1.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_lock_open_read(
-    file: *const c_char,
-    fd: *mut c_int,
-    hash: *mut kvtree,
-) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        if !ptr::store(fd, -1) {
-            return Err(Error::Null("fd"));
-        }
-        let opened = file::lock_open_read(path(file)?, edit(hash)?)?;
-        ptr::store(fd, opened.into_raw_fd());
-        Ok(())
-    })
-}
-
-/// Puts the tree in the place of what the file held, then unlocks and closes it; `fd` becomes -1.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_close_unlock(
-    file: *const c_char,
-    fd: *mut c_int,
-    hash: *const kvtree,
-) -> c_int {
-    // SAFETY: arguments of the caller, who gives up an open descriptor.
-    status(|| unsafe {
-        let place = needed((!fd.is_null()).then_some(fd), "fd")?;
-        descriptor(*place)?;
-        path(file)?;
-        let tree = view(hash)?;
-        let opened = OwnedFd::from_raw_fd(place.replace(-1));
-        file::write_close_unlock(opened, tree)
-    })
-}
-
-/// Writes what stands below the keys 0 to ranks-1 of `data` as kvtree_write_gather would; sorts `data`.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_write_to_gather(
-    prefix: *const c_char,
-    data: *mut kvtree,
-    ranks: c_int,
-) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { gather::write_to_gather(path(prefix)?, &mut edit(data)?, ranks) })
-}
-
-/// Reads all that kvtree_write_gather wrote: what a rank gave is merged into `data` below its number.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_read_scatter_single(
-    prefix: *const c_char,
-    data: *mut kvtree,
-) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { gather::read_scatter_single(path(prefix)?, edit(data)?) })
-}
-
-// ---- print ----
-
-/// Prints the tree to standard output, one key a line.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_print(hash: *const kvtree, indent: c_int) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { kvtree_print_mode(hash, indent, KVTREE_PRINT_TREE) }
-}
-
-/// Prints the tree to standard output; with KVTREE_PRINT_KEYVAL keys with one value as `key = value`.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_print_mode(
-    hash: *const kvtree,
-    indent: c_int,
-    mode: c_int,
-) -> c_int {
-    guard(KVTREE_FAILURE, || {
-        // SAFETY: arguments of the caller.
-        let tree = unsafe { TreeRef::from_raw(hash) };
-        let mode = match mode {
-            KVTREE_PRINT_KEYVAL => Mode::KeyValue,
-            _ => Mode::Tree,
-        };
-        // C's own stdout, so that lines keep their place among those of the program.
-        print::lines(tree, indent.max(0) as usize, mode, |line| {
-            let line = std::ffi::CString::new(line).unwrap_or_default();
-            // SAFETY: a C string.
-            unsafe { libc::puts(line.as_ptr()) };
-        });
-        KVTREE_SUCCESS
-    })
-}
-
-/// Logs the tree, one key a line, to where log messages of this level go.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn kvtree_log(hash: *const kvtree, log_level: c_int, indent: c_int) -> c_int {
-    guard(KVTREE_FAILURE, || {
-        // SAFETY: arguments of the caller.
-        let tree = unsafe { TreeRef::from_raw(hash) };
-        let level = log::Level::nearest(log_level);
-        print::lines(tree, indent.max(0) as usize, Mode::Tree, |line| {
-            log::write(level, format_args!("{}", String::from_utf8_lossy(line)));
-        });
-        KVTREE_SUCCESS
-    })
 }

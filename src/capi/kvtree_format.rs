@@ -66,9 +66,6 @@ fn or_null(result: Result<*mut kvtree>) -> *mut kvtree {
 }
 
 /// Sets `value` below the last key, making the trees on the way.
-///
-/// # Safety
-/// As for [all functions](super) of the C API; `arguments` are `count` arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_internal_kvtree_setf(
     hash: *mut kvtree,
@@ -95,9 +92,6 @@ pub unsafe extern "C" fn stanchion_internal_kvtree_setf(
 }
 
 /// Follows the keys down; NULL where one is missing.
-///
-/// # Safety
-/// As for [all functions](super) of the C API; `arguments` are `count` arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_internal_kvtree_getf(
     hash: *const kvtree,

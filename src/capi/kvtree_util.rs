@@ -2,9 +2,6 @@
 //!
 //! Setters make the value the only one of its key; without a tree or a key they do nothing, and still
 //! succeed, as ever. Getters fail, and leave the output as it is, where there is no value.
-//!
-//! # Safety
-//! As for [all functions](super) of the C API.
 
 use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, needed, status, view};
 use super::{guard, ptr};
@@ -39,9 +36,6 @@ unsafe fn get<'a, T>(
 }
 
 /// Sets a number of bytes.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_bytecount(
     hash: *mut kvtree,
@@ -53,9 +47,6 @@ pub unsafe extern "C" fn kvtree_util_set_bytecount(
 }
 
 /// Sets a CRC-32; only its lower 32 bits count.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_crc32(
     hash: *mut kvtree,
@@ -67,9 +58,6 @@ pub unsafe extern "C" fn kvtree_util_set_crc32(
 }
 
 /// Sets an int.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_int(
     hash: *mut kvtree,
@@ -81,9 +69,6 @@ pub unsafe extern "C" fn kvtree_util_set_int(
 }
 
 /// Sets an unsigned long.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_unsigned_long(
     hash: *mut kvtree,
@@ -95,9 +80,6 @@ pub unsafe extern "C" fn kvtree_util_set_unsigned_long(
 }
 
 /// Sets a string; NULL leaves the key without a value.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_str(
     hash: *mut kvtree,
@@ -118,9 +100,6 @@ pub unsafe extern "C" fn kvtree_util_set_str(
 }
 
 /// Sets a 64-bit integer.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_int64(
     hash: *mut kvtree,
@@ -132,9 +111,6 @@ pub unsafe extern "C" fn kvtree_util_set_int64(
 }
 
 /// Sets a double: with six decimals where that is exact, else with 17 digits.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_double(
     hash: *mut kvtree,
@@ -146,9 +122,6 @@ pub unsafe extern "C" fn kvtree_util_set_double(
 }
 
 /// Sets an address, which only means something in this process.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_set_ptr(
     hash: *mut kvtree,
@@ -161,9 +134,6 @@ pub unsafe extern "C" fn kvtree_util_set_ptr(
 }
 
 /// Gets a number of bytes.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_bytecount(
     hash: *const kvtree,
@@ -175,9 +145,6 @@ pub unsafe extern "C" fn kvtree_util_get_bytecount(
 }
 
 /// Gets a CRC-32.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_crc32(
     hash: *const kvtree,
@@ -189,9 +156,6 @@ pub unsafe extern "C" fn kvtree_util_get_crc32(
 }
 
 /// Gets an int: the first value, however many there are.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_int(
     hash: *const kvtree,
@@ -203,9 +167,6 @@ pub unsafe extern "C" fn kvtree_util_get_int(
 }
 
 /// Gets an unsigned long.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_unsigned_long(
     hash: *const kvtree,
@@ -217,9 +178,6 @@ pub unsafe extern "C" fn kvtree_util_get_unsigned_long(
 }
 
 /// Gets a string, which stays with the tree.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_str(
     hash: *const kvtree,
@@ -235,9 +193,6 @@ pub unsafe extern "C" fn kvtree_util_get_str(
 }
 
 /// Gets a 64-bit integer.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_int64(
     hash: *const kvtree,
@@ -249,9 +204,6 @@ pub unsafe extern "C" fn kvtree_util_get_int64(
 }
 
 /// Gets a double.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_double(
     hash: *const kvtree,
@@ -263,9 +215,6 @@ pub unsafe extern "C" fn kvtree_util_get_double(
 }
 
 /// Gets an address.
-///
-/// # Safety
-/// As for [all functions](super) of the C API.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_util_get_ptr(
     hash: *const kvtree,

@@ -9,12 +9,15 @@
 //! says, for the duration of the call; strings end with NUL; a tree is used by one thread at a time
 //! (several may read one tree); what a function returns or takes over is freed as the header says.
 #![allow(unsafe_code)]
+// The rules above hold for all of them; they are not repeated at each.
+#![allow(clippy::missing_safety_doc)]
 
 mod alloc;
 pub mod error;
 mod guard;
 pub mod handle;
 pub mod kvtree;
+pub mod kvtree_file;
 pub mod kvtree_format;
 #[cfg(feature = "mpi")]
 pub mod kvtree_mpi;

@@ -118,10 +118,10 @@ pub fn enqueue(queue: &mut TreeMut, to: i32, message: Option<TreeRef>) -> Result
 pub fn exchange_direction<C: Comm>(
     comm: &C,
     outgoing: Option<TreeRef>,
-    incoming: TreeMut,
+    incoming: Option<TreeMut>,
     direction: Direction,
 ) -> Result<()> {
-    let arrived = transfer(comm, Messages::of(outgoing, comm.size()))?;
+    let (incoming, arrived) = transfer(comm, outgoing, incoming)?;
     let route = Route {
         direction,
         rounds: all_rounds(comm.size()),
@@ -132,9 +132,13 @@ pub fn exchange_direction<C: Comm>(
 }
 
 /// As [`exchange_direction`], each message in the direction that takes fewer hops.
-pub fn exchange<C: Comm>(comm: &C, outgoing: Option<TreeRef>, incoming: TreeMut) -> Result<()> {
+pub fn exchange<C: Comm>(
+    comm: &C,
+    outgoing: Option<TreeRef>,
+    incoming: Option<TreeMut>,
+) -> Result<()> {
     let (rank, size) = (comm.rank(), comm.size());
-    let arrived = transfer(comm, Messages::of(outgoing, size))?;
+    let (incoming, arrived) = transfer(comm, outgoing, incoming)?;
     let mut trees = Vec::new();
     for direction in [Direction::Left, Direction::Right] {
         let route = Route {
@@ -222,14 +226,20 @@ impl Notice {
 }
 
 /// Moves every message to its receiver, or fails on all ranks if one of them cannot take part.
-fn transfer<C: Comm>(comm: &C, messages: Result<Messages>) -> Result<Arrived> {
+fn transfer<'a, C: Comm>(
+    comm: &C,
+    outgoing: Option<TreeRef>,
+    incoming: Option<TreeMut<'a>>,
+) -> Result<(TreeMut<'a>, Arrived)> {
     let size = comm.size();
+    let incoming = incoming.ok_or(Error::Null("the tree to receive into"));
+    let messages = incoming.and_then(|i| Ok((i, Messages::of(outgoing, size)?)));
     let notices = match &messages {
-        Ok(messages) => messages.notices(comm.rank(), size),
+        Ok((_, messages)) => messages.notices(comm.rank(), size),
         Err(_) => vec![Notice::FAILED; size],
     };
     let notices = comm.alltoall(&notices)?;
-    let messages = match notices.contains(&Notice::FAILED) {
+    let (incoming, messages) = match notices.contains(&Notice::FAILED) {
         true => agree(comm, messages)?,
         false => messages?,
     };
@@ -239,7 +249,7 @@ fn transfer<C: Comm>(comm: &C, messages: Result<Messages>) -> Result<Arrived> {
     let recvs = arrived.incoming.iter_mut();
     let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
     comm.transfer(TAG, &sends, &mut recvs)?;
-    Ok(arrived)
+    Ok((incoming, arrived))
 }
 
 /// Two messages to one rank, as when a rank is written `1` and `01`.

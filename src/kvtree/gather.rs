@@ -20,6 +20,8 @@ const RANK: &CStr = c"RANK";
 const FILE: &CStr = c"FILE";
 const OFFSET: &CStr = c"OFFSET";
 
+const NO_PREFIX: Error = Error::Null("prefix");
+
 /// Packed bytes that one writer takes on.
 const SEGMENT: u64 = 1 << 20;
 /// Ranks in one file when a single process writes for all.
@@ -38,7 +40,7 @@ fn suffix(level: u32, writer: usize) -> CString {
 // ---- writing, all ranks ---------------------------------------------------------------------
 
 /// Writes the trees of all ranks of `comm`.
-pub fn write_gather<C: Comm>(comm: &C, prefix: &Path, data: Option<TreeRef>) -> Result<()> {
+pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeRef>) -> Result<()> {
     let mut files = Vec::new();
     let mut level = 0;
     let mut outgoing = Tree::new();
@@ -47,7 +49,7 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: &Path, data: Option<TreeRef>) -> 
     loop {
         let mut received = Tree::new();
         let direction = Direction::Left;
-        exchange::exchange_direction(comm, Some(outgoing.view()), received.edit(), direction)?;
+        exchange::exchange_direction(comm, Some(outgoing.view()), Some(received.edit()), direction)?;
         let is_top = level > 0 && place.covers_all;
         let name = match is_top {
             true => c"".to_owned(),
@@ -56,7 +58,7 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: &Path, data: Option<TreeRef>) -> 
         let writes = comm.rank() == place.writer;
         if writes {
             let content = gathered(level, comm.size(), received);
-            files.push((with_suffix(prefix, &name), content));
+            files.push((name.clone(), content));
         }
         if is_top {
             break;
@@ -70,7 +72,7 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: &Path, data: Option<TreeRef>) -> 
             exchange::enqueue(&mut outgoing.edit(), place.writer as i32, Some(entry.view()))?;
         }
     }
-    publish(comm, files)
+    publish(comm, prefix, files)
 }
 
 struct Place {
@@ -114,8 +116,15 @@ fn map_entry(name: &CStr) -> Tree {
 }
 
 /// Stages this rank's files, and lets them appear once all ranks have staged theirs.
-fn publish<C: Comm>(comm: &C, files: Vec<(PathBuf, Tree)>) -> Result<()> {
-    let staged: Result<Vec<_>> = files.iter().map(stage).collect();
+fn publish<C: Comm>(
+    comm: &C,
+    prefix: Option<&Path>,
+    files: Vec<(CString, Tree)>,
+) -> Result<()> {
+    let staged = prefix.ok_or(NO_PREFIX).and_then(|prefix| {
+        let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
+        files.iter().map(stage).collect::<Result<Vec<_>>>()
+    });
     let mut staged = agree(comm, staged)?;
     // Rank 0 writes the top map, and it is the last of its files.
     let top = if comm.rank() == 0 { staged.pop() } else { None };
@@ -123,9 +132,9 @@ fn publish<C: Comm>(comm: &C, files: Vec<(PathBuf, Tree)>) -> Result<()> {
     agree(comm, commit_all(top))
 }
 
-fn stage((path, content): &(PathBuf, Tree)) -> Result<Staged> {
+fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<Staged> {
     let bytes = file::persisted(content.view())?;
-    Ok(Staged::write(path, &bytes)?)
+    Ok(Staged::write(&with_suffix(prefix, name), &bytes)?)
 }
 
 fn commit_all(staged: impl IntoIterator<Item = Staged>) -> Result<()> {
@@ -141,7 +150,14 @@ struct Source {
 }
 
 /// Merges into `data` the tree that this rank gave to [`write_gather`].
-pub fn read_scatter<C: Comm>(comm: &C, prefix: &Path, mut data: TreeMut) -> Result<()> {
+pub fn read_scatter<C: Comm>(
+    comm: &C,
+    prefix: Option<&Path>,
+    data: Option<TreeMut>,
+) -> Result<()> {
+    let data = data.ok_or(Error::Null("the tree to receive into"));
+    let given = data.and_then(|data| Ok((prefix.ok_or(NO_PREFIX)?, data)));
+    let (prefix, mut data) = agree(comm, given)?;
     let mut source = (comm.rank() == 0).then(|| Source {
         path: prefix.to_owned(),
         offset: 0,
@@ -219,7 +235,7 @@ fn shared_level<C: Comm>(
 fn scatter<C: Comm>(comm: &C, content: Option<Tree>) -> Result<Tree> {
     let outgoing = content.as_ref().and_then(|c| c.view().get(RANK));
     let mut received = Tree::new();
-    exchange::exchange_direction(comm, outgoing, received.edit(), Direction::Right)?;
+    exchange::exchange_direction(comm, outgoing, Some(received.edit()), Direction::Right)?;
     Ok(received)
 }
 
@@ -248,13 +264,13 @@ pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<
     for (number, part) in entries.chunks(per_file).enumerate() {
         let writer = number * per_file;
         let name = suffix(0, writer);
-        staged.push(stage(&(with_suffix(prefix, &name), part_of(part, ranks)?))?);
+        staged.push(stage(prefix, &name, &part_of(part, ranks)?)?);
         let mut entry = map.edit().into_child(RANK).into_child(&rank_text(writer));
         entry.set_str(FILE, &name);
         entry.set_u64(OFFSET, 0);
     }
     map.edit().set_int(RANKS, ranks);
-    staged.push(stage(&(prefix.to_owned(), map))?);
+    staged.push(stage(prefix, c"", &map)?);
     commit_all(staged)
 }
 

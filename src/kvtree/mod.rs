@@ -9,7 +9,6 @@
 pub mod exchange;
 pub mod file;
 pub mod gather;
-mod index;
 mod list;
 mod merge;
 pub mod pack;

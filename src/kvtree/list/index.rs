@@ -3,9 +3,9 @@
 //! The element list stays the truth, because clients may walk it, assign `elem->key` or relink
 //! elements themselves. The index is therefore a set of (hash, element) pairs without any order, and a
 //! `Watch` that remembers which elements clients have been given. Nothing here dereferences an
-//! element; `list.rs` does that and decides whether the index may still be believed.
+//! element; `raw.rs` does that and decides whether the index may still be believed.
 
-use super::list::RawElem;
+use super::raw::RawElem;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
