@@ -216,6 +216,10 @@ impl Comm for MpiComm {
     /// only what is left of a message that failed or came short is called off. So no request is left
     /// on the caller's memory, except where MPI itself gives up on one without completing it.
     /// A peer that never sends keeps this waiting, as it does any receive of MPI.
+    ///
+    /// MPICH hands the failure of a non-blocking request, such as a message longer than agreed, to the
+    /// error handler of the world communicator, which is not ours to change: if the user left that one
+    /// fatal, the job ends there.
     fn transfer(
         &self,
         tag: Tag,
@@ -263,6 +267,10 @@ impl Comm for MpiComm {
 
     fn allgather(&self, mine: &[u8], all: &mut [u8]) -> Result<()> {
         check_length(self.rank, self.size * mine.len(), all.len())?;
+        if mine.is_empty() {
+            // Empty slices may share an address, which Open MPI takes for aliased buffers.
+            return Ok(());
+        }
         if mine.len() > self.piece {
             // One block per rank and call: gathered pieces would need a second buffer to be sorted.
             all[self.rank * mine.len()..][..mine.len()].copy_from_slice(mine);
