@@ -10,8 +10,8 @@
     clippy::missing_safety_doc
 )]
 
-pub mod comm;
 pub mod capi;
+pub mod comm;
 pub mod kvtree;
 pub mod log;
 pub mod rankstr;

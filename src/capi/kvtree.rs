@@ -75,8 +75,10 @@ pub unsafe extern "C" fn kvtree_delete(ptr_hash: *mut *mut kvtree) -> c_int {
 /// The number of keys; 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_size(hash: *const kvtree) -> c_int {
-    // SAFETY: a tree of the caller, or NULL.
-    guard(0, || unsafe { TreeRef::from_raw(hash) }.map_or(0, |t| t.len() as c_int))
+    guard(0, || {
+        // SAFETY: arguments of the caller.
+        unsafe { TreeRef::from_raw(hash) }.map_or(0, |t| t.len() as c_int)
+    })
 }
 
 /// The tree below `key`; NULL if there is none.
@@ -277,7 +279,9 @@ pub unsafe extern "C" fn kvtree_unset_kv(
     val: *const c_char,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    guard(KVTREE_FAILURE, || unsafe { unset_kv(hash, key, ptr::text(val)) })
+    guard(KVTREE_FAILURE, || unsafe {
+        unset_kv(hash, key, ptr::text(val))
+    })
 }
 
 /// As kvtree_unset_kv with an integer as value.
@@ -311,36 +315,46 @@ fn handed_out(elem: Option<ElemRef>) -> *mut kvtree_elem {
 /// The first element; NULL if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_first(hash: *const kvtree) -> *mut kvtree_elem {
-    // SAFETY: arguments of the caller.
-    guard(null_mut(), || handed_out(unsafe { TreeRef::from_raw(hash) }.and_then(TreeRef::first)))
+    guard(null_mut(), || {
+        // SAFETY: arguments of the caller.
+        handed_out(unsafe { TreeRef::from_raw(hash) }.and_then(TreeRef::first))
+    })
 }
 
 /// The element after `elem`; NULL if it is the last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_next(elem: *const kvtree_elem) -> *mut kvtree_elem {
-    // SAFETY: arguments of the caller.
-    guard(null_mut(), || handed_out(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::next)))
+    guard(null_mut(), || {
+        // SAFETY: arguments of the caller.
+        handed_out(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::next))
+    })
 }
 
 /// The key of the element, which stays with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_key(elem: *const kvtree_elem) -> *mut c_char {
-    // SAFETY: arguments of the caller.
-    guard(null_mut(), || unsafe { ElemRef::from_raw(elem) }.map_or(null_mut(), ElemRef::raw_key))
+    guard(null_mut(), || {
+        // SAFETY: arguments of the caller.
+        unsafe { ElemRef::from_raw(elem) }.map_or(null_mut(), ElemRef::raw_key)
+    })
 }
 
 /// The key of the element as an integer; 0 if it is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_key_int(elem: *const kvtree_elem) -> c_int {
-    // SAFETY: arguments of the caller.
-    guard(0, || unsafe { ElemRef::from_raw(elem) }.map_or(0, |e| parse_int(e.key_bytes())))
+    guard(0, || {
+        // SAFETY: arguments of the caller.
+        unsafe { ElemRef::from_raw(elem) }.map_or(0, |e| parse_int(e.key_bytes()))
+    })
 }
 
 /// The tree below the element, which stays with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_hash(elem: *const kvtree_elem) -> *mut kvtree {
-    // SAFETY: arguments of the caller.
-    guard(null_mut(), || raw(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::tree)))
+    guard(null_mut(), || {
+        // SAFETY: arguments of the caller.
+        raw(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::tree))
+    })
 }
 
 /// The first element with this key; NULL if there is none.
@@ -386,7 +400,9 @@ pub unsafe extern "C" fn kvtree_elem_extract_int(
     key: c_int,
 ) -> *mut kvtree_elem {
     // SAFETY: arguments of the caller.
-    guard(null_mut(), || unsafe { take_elem(hash, Some(&signed_text(key.into()))) })
+    guard(null_mut(), || unsafe {
+        take_elem(hash, Some(&signed_text(key.into())))
+    })
 }
 
 unsafe fn take_elem(hash: *mut kvtree, key: Option<&CStr>) -> *mut kvtree_elem {

@@ -117,7 +117,11 @@ pub unsafe extern "C" fn kvtree_exchange(
     // SAFETY: arguments of the caller.
     status(|| unsafe {
         let comm = MpiComm::private(comm)?;
-        exchange::exchange(&comm, TreeRef::from_raw(hash_send), TreeMut::from_raw(hash_recv))
+        exchange::exchange(
+            &comm,
+            TreeRef::from_raw(hash_send),
+            TreeMut::from_raw(hash_recv),
+        )
     })
 }
 

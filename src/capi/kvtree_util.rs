@@ -224,7 +224,8 @@ pub unsafe extern "C" fn kvtree_util_get_ptr(
     // SAFETY: arguments of the caller.
     unsafe {
         get(hash, key, value, |tree, key| {
-            tree.value_address(key).map(std::ptr::with_exposed_provenance_mut)
+            tree.value_address(key)
+                .map(std::ptr::with_exposed_provenance_mut)
         })
     }
 }

@@ -76,7 +76,10 @@ pub unsafe extern "C" fn stanchion_set_log_callback(
     callback: stanchion_log_callback,
     user: *mut c_void,
 ) {
-    struct Target(unsafe extern "C" fn(c_int, *const c_char, *mut c_void), *mut c_void);
+    struct Target(
+        unsafe extern "C" fn(c_int, *const c_char, *mut c_void),
+        *mut c_void,
+    );
     // SAFETY: the caller promised that the callback and its pointer may be used from any thread.
     unsafe impl Send for Target {}
     // SAFETY: as above.
@@ -89,5 +92,7 @@ pub unsafe extern "C" fn stanchion_set_log_callback(
         }
     }
     let target = callback.map(|function| Target(function, user));
-    log::set_sink(target.map(|t| Box::new(move |level, text: &str| t.call(level, text)) as log::Sink));
+    log::set_sink(
+        target.map(|t| Box::new(move |level, text: &str| t.call(level, text)) as log::Sink),
+    );
 }

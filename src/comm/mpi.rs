@@ -22,8 +22,8 @@ use mpi_sys::{self as ffi, MPI_Datatype, MPI_Op, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
 use flight::{Flight, Incoming};
-pub use user::split_for_user;
 use user::{ReturnErrors, free, is_running, return_errors, split};
+pub use user::{is_proc_null, null_comm, split_for_user};
 
 const PIECE: usize = 1 << 30;
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;

@@ -45,7 +45,7 @@ pub fn sendrecv<C: Comm>(
     let sizes: Vec<_> = out.iter().map(|(to, b)| (*to, length(b))).collect();
     let sends: Vec<_> = sizes.iter().map(|(to, size)| (*to, &size[..])).collect();
     let from = incoming.as_ref().map(|(from, _)| *from);
-    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut size[..])).collect();
+    let mut recvs: Vec<_> = from.map(|from| (from, &mut size[..])).into_iter().collect();
     comm.transfer(TAG, &sends, &mut recvs)?;
 
     let mut bytes = match from {
@@ -53,7 +53,10 @@ pub fn sendrecv<C: Comm>(
         None => Vec::new(),
     };
     let sends: Vec<_> = out.iter().map(|(to, b)| (*to, &b[..])).collect();
-    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut bytes[..])).collect();
+    let mut recvs: Vec<_> = from
+        .map(|from| (from, &mut bytes[..]))
+        .into_iter()
+        .collect();
     comm.transfer(TAG, &sends, &mut recvs)?;
     match incoming {
         Some((_, into)) => fill(into, &bytes),

@@ -49,7 +49,12 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
     loop {
         let mut received = Tree::new();
         let direction = Direction::Left;
-        exchange::exchange_direction(comm, Some(outgoing.view()), Some(received.edit()), direction)?;
+        exchange::exchange_direction(
+            comm,
+            Some(outgoing.view()),
+            Some(received.edit()),
+            direction,
+        )?;
         let is_top = level > 0 && place.covers_all;
         let name = match is_top {
             true => c"".to_owned(),
@@ -65,11 +70,17 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
         }
         level += 1;
         let entry = writes.then(|| map_entry(&name));
-        let size = entry.as_ref().map_or(0, |e| super::pack::packed_size(Some(e.view())));
+        let size = entry
+            .as_ref()
+            .map_or(0, |e| super::pack::packed_size(Some(e.view())));
         place = choose_writer(comm, size as u64)?;
         outgoing = Tree::new();
         if let Some(entry) = entry {
-            exchange::enqueue(&mut outgoing.edit(), place.writer as i32, Some(entry.view()))?;
+            exchange::enqueue(
+                &mut outgoing.edit(),
+                place.writer as i32,
+                Some(entry.view()),
+            )?;
         }
     }
     publish(comm, prefix, files)
@@ -116,11 +127,7 @@ fn map_entry(name: &CStr) -> Tree {
 }
 
 /// Stages this rank's files, and lets them appear once all ranks have staged theirs.
-fn publish<C: Comm>(
-    comm: &C,
-    prefix: Option<&Path>,
-    files: Vec<(CString, Tree)>,
-) -> Result<()> {
+fn publish<C: Comm>(comm: &C, prefix: Option<&Path>, files: Vec<(CString, Tree)>) -> Result<()> {
     let staged = prefix.ok_or(NO_PREFIX).and_then(|prefix| {
         let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
         files.iter().map(stage).collect::<Result<Vec<_>>>()
@@ -150,11 +157,7 @@ struct Source {
 }
 
 /// Merges into `data` the tree that this rank gave to [`write_gather`].
-pub fn read_scatter<C: Comm>(
-    comm: &C,
-    prefix: Option<&Path>,
-    data: Option<TreeMut>,
-) -> Result<()> {
+pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeMut>) -> Result<()> {
     let data = data.ok_or(Error::Null("the tree to receive into"));
     let given = data.and_then(|data| Ok((prefix.ok_or(NO_PREFIX)?, data)));
     let (prefix, mut data) = agree(comm, given)?;
@@ -173,9 +176,8 @@ pub fn read_scatter<C: Comm>(
         source = agree(comm, next)?;
     }
     let read = read_source(source.as_ref()).and_then(|content| {
-        match (&source, &content) {
-            (Some(source), Some(content)) => check_ranks(source, content.view(), comm.size())?,
-            _ => {}
+        if let (Some(source), Some(content)) = (&source, &content) {
+            check_ranks(source, content.view(), comm.size())?;
         }
         Ok(content)
     });

@@ -120,7 +120,6 @@ impl<'a> TreeRef<'a> {
             stack: Vec::new(),
         }
     }
-
 }
 
 impl<'a> ElemRef<'a> {

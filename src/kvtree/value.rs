@@ -204,11 +204,22 @@ pub fn address(value: usize) -> CString {
 /// `%f` where that reads back as the same number, else 17 significant digits.
 pub fn double(value: f64) -> CString {
     if value.is_nan() {
-        return if value.is_sign_negative() { c"-nan" } else { c"nan" }.to_owned();
+        return if value.is_sign_negative() {
+            c"-nan"
+        } else {
+            c"nan"
+        }
+        .to_owned();
     }
     let short = format!("{value:.6}");
-    let exact = short.parse::<f64>().is_ok_and(|v| v.to_bits() == value.to_bits());
-    owned(if exact { short } else { format!("{value:.16e}") })
+    let exact = short
+        .parse::<f64>()
+        .is_ok_and(|v| v.to_bits() == value.to_bits());
+    owned(if exact {
+        short
+    } else {
+        format!("{value:.16e}")
+    })
 }
 
 // ---- reading --------------------------------------------------------------------------------
@@ -279,7 +290,11 @@ fn parse_address(text: &[u8]) -> Option<usize> {
     }
     let (negative, magnitude, count) = scan(text, 16);
     let value = magnitude.filter(|_| count > 0)? as usize;
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 /// `strtod`, independent of the locale; `None` where the number is too large for a double.

@@ -103,8 +103,9 @@ impl Error {
         }
     }
 
-    pub fn is_not_found(&self) -> bool {
-        self.errno() == Errno::NOENT
+    /// The file system or its permissions do not let us write there.
+    pub fn is_denied(&self) -> bool {
+        matches!(self.errno(), Errno::ACCESS | Errno::PERM | Errno::ROFS)
     }
 }
 

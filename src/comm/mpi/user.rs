@@ -269,6 +269,18 @@ fn too_high(color: u32) -> Error {
     }
 }
 
+/// The handle of no communicator.
+pub fn null_comm() -> MPI_Comm {
+    // SAFETY: a constant of the MPI library.
+    unsafe { ffi::RSMPI_COMM_NULL }
+}
+
+/// Whether `rank` stands for nobody.
+pub fn is_proc_null(rank: c_int) -> bool {
+    // SAFETY: a constant of the MPI library.
+    rank == unsafe { ffi::RSMPI_PROC_NULL }
+}
+
 /// Splits the user's communicator for the user, who owns the result: it has his error handler, and no
 /// color gives `MPI_COMM_NULL`. The split itself runs on the private duplicate, so that an error in it
 /// comes back to us without his handler being taken away meanwhile.

@@ -208,7 +208,7 @@ unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
     // SAFETY: the index belongs to the live tree; suspects are elements that were never removed.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        let unchanged = |elem| table.contains(hash_of(elem), elem);
+        let unchanged = |elem: *mut RawElem| table.contains(hash_of(elem), elem);
         let right = match watch.suspects() {
             Suspects::Some(elems) => elems.into_iter().all(unchanged),
             Suspects::All => matches_list(tree, index),
@@ -278,7 +278,7 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
             watch.mark_stale();
             return Lookup::Unsure;
         }
-        let mut found = ptr::null_mut();
+        let mut found: *mut RawElem = ptr::null_mut();
         for elem in table.candidates(index::hash(key.to_bytes())) {
             if !is_key(elem, key) || *(*elem).prev != elem {
                 watch.mark_stale();

@@ -1,0 +1,81 @@
+//! The public headers are what the Rust signatures and the hand-written parts say.
+//!
+//! `BLESS=1 cargo test --test headers` writes them anew.
+
+use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, ItemType, Language, Style};
+use std::fs;
+use std::path::Path;
+
+/// Header and the Rust files whose functions it declares, in this order.
+const HEADERS: [(&str, &[&str]); 5] = [
+    ("kvtree.h", &["kvtree.rs", "kvtree_file.rs"]),
+    ("kvtree_util.h", &["kvtree_util.rs"]),
+    ("kvtree_mpi.h", &["kvtree_mpi.rs"]),
+    ("rankstr_mpi.h", &["rankstr_mpi.rs"]),
+    ("stanchion.h", &["stanchion.rs"]),
+];
+
+fn config() -> Config {
+    Config {
+        language: Language::C,
+        style: Style::Type,
+        usize_is_size_t: true,
+        documentation_style: DocumentationStyle::Doxy,
+        no_includes: true,
+        line_length: 110,
+        export: ExportConfig {
+            item_types: vec![ItemType::Functions],
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
+/// The declarations of all exported functions of one Rust file.
+fn declarations(source: &Path) -> String {
+    let bindings = Builder::new()
+        .with_config(config())
+        .with_src(source)
+        .generate()
+        .expect("the C layer can be parsed");
+    let mut text = Vec::new();
+    bindings.write(&mut text);
+    let text = String::from_utf8(text).expect("UTF-8");
+    text.trim().replace(" (void)", "(void)") + "\n\n"
+}
+
+fn header(name: &str, sources: &[&str]) -> String {
+    let capi = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/capi");
+    let frame = fs::read_to_string(capi.join("headers").join(name)).expect("hand-written part");
+    let body: String = sources
+        .iter()
+        .map(|source| declarations(&capi.join(source)))
+        .collect();
+    let numbers = [
+        ("@VERSION@", env!("CARGO_PKG_VERSION")),
+        ("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR")),
+        ("@MINOR@", env!("CARGO_PKG_VERSION_MINOR")),
+        ("@PATCH@", env!("CARGO_PKG_VERSION_PATCH")),
+    ];
+    let text = frame.replace("//BODY\n", &body);
+    numbers
+        .iter()
+        .fold(text, |text, (name, value)| text.replace(name, value))
+}
+
+#[test]
+fn the_headers_are_up_to_date() {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    for (name, sources) in HEADERS {
+        let wanted = header(name, sources);
+        let path = include.join(name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&path, &wanted).expect("the header can be written");
+        }
+        let found = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == wanted,
+            "include/{name} is stale: run BLESS=1 cargo test --test headers"
+        );
+    }
+}
