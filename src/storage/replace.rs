@@ -290,3 +290,6 @@ fn unused_name() -> String {
     let pid = std::process::id();
     format!(".stanchion-{pid}-{count}-{nanos:x}.tmp")
 }
+
+#[cfg(test)]
+mod tests;
