@@ -291,33 +291,33 @@ fn devices_and_pipes_are_written_to() {
 }
 
 #[test]
-fn a_file_that_lost_its_name_is_written_through_its_link() {
+fn a_link_to_an_open_file_writes_to_that_file() {
     use std::os::fd::AsRawFd;
-    let place = Place::new(Some(OLD));
-    let file = fs::File::options().read(true).write(true).open(&place.path);
-    let file = file.unwrap();
-    fs::remove_file(&place.path).unwrap();
-    let link = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    if link.exists() {
-        replace(&link, NEW).unwrap();
-        assert_eq!(std::io::read_to_string(file).unwrap().as_bytes(), NEW);
-        assert!(place.other_names().is_empty());
+    for removed in [false, true] {
+        let place = Place::new(Some(OLD));
+        let file = fs::File::open(&place.path).unwrap();
+        if removed {
+            fs::remove_file(&place.path).unwrap();
+        }
+        let link = PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()));
+        if link.is_symlink() {
+            replace(&link, NEW).unwrap();
+            assert_eq!(std::io::read_to_string(file).unwrap().as_bytes(), NEW);
+            assert!(place.other_names().is_empty());
+        }
     }
 }
 
 #[test]
-fn a_directory_is_an_error() {
+fn names_that_no_file_can_have_are_refused_when_staging() {
     let place = Place::new(None);
-    assert_eq!(
-        replace(place.dir.path(), NEW).unwrap_err().errno(),
-        Errno::ISDIR
-    );
-    assert!(replace(Path::new(""), NEW).is_err());
-    assert!(
-        replace(&place.path.join("below/nothing"), NEW)
-            .unwrap_err()
-            .is_not_found()
-    );
+    let refusal = |path: &Path| Staged::write(path, NEW).unwrap_err().errno();
+    assert_eq!(refusal(Path::new("")), Errno::NOENT);
+    assert_eq!(refusal(&place.path.join("below/nothing")), Errno::NOENT);
+    assert_eq!(refusal(&place.path.join("")), Errno::ISDIR);
+    symlink("missing/", &place.path).unwrap();
+    assert_eq!(refusal(&place.path), Errno::ISDIR);
+    assert_eq!(refusal(place.dir.path()), Errno::ISDIR);
     assert!(place.other_names().is_empty());
 }
 
