@@ -151,3 +151,130 @@ pub fn truncate(fd: impl AsFd, length: u64) -> Result<()> {
     let fd = fd.as_fd();
     retry_on_intr(|| sys::truncate(fd, length)).map_err(on(Operation::Truncate, fd))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults;
+    use super::*;
+    use Operation::{Fsync, Open, Read, Write};
+    use std::io::{Read as _, Seek, Write as _};
+    use std::os::unix::fs::PermissionsExt;
+
+    const TEXT: &[u8] = b"one two three four five";
+
+    fn text_file() -> std::fs::File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(TEXT).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    fn content(mut file: std::fs::File) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn read_full_survives_short_and_interrupted_reads() {
+        let file = text_file();
+        let _plan = faults::plan([
+            faults::fail(Errno::INTR).of(Read).at(1),
+            faults::fail(Errno::AGAIN).of(Read).at(2),
+            faults::short(2).of(Read),
+        ]);
+        let mut buf = [0; TEXT.len()];
+        assert_eq!(read_full(&file, &mut buf).unwrap(), TEXT.len());
+        assert_eq!(buf, TEXT);
+    }
+
+    #[test]
+    fn read_full_stops_at_the_end() {
+        let mut buf = [0; 100];
+        assert_eq!(read_full(text_file(), &mut buf).unwrap(), TEXT.len());
+        assert_eq!(&buf[..TEXT.len()], TEXT);
+    }
+
+    #[test]
+    fn write_full_survives_short_and_interrupted_writes() {
+        let file = tempfile::tempfile().unwrap();
+        let plan = faults::plan([
+            faults::fail(Errno::INTR).of(Write).at(0),
+            faults::fail(Errno::AGAIN).of(Write).at(2),
+            faults::short(0).of(Write).at(4),
+            faults::short(3).of(Write),
+        ]);
+        write_full(&file, TEXT).unwrap();
+        drop(plan);
+        assert_eq!(content(file), TEXT);
+    }
+
+    #[test]
+    fn a_descriptor_that_never_gets_ready_is_given_up() {
+        let plan = faults::plan([faults::fail(Errno::AGAIN)]);
+        let error = write_full(text_file(), b"x").unwrap_err();
+        assert_eq!(error.errno(), Errno::AGAIN);
+        assert_eq!(plan.trace().len(), STALL_LIMIT as usize + 1);
+    }
+
+    #[test]
+    fn errors_name_operation_and_descriptor() {
+        let file = text_file();
+        let _plan = faults::plan([faults::fail(Errno::NOSPC).of(Write)]);
+        let error = write_full(&file, b"x").unwrap_err().to_string();
+        assert!(error.starts_with("cannot write descriptor "), "{error}");
+    }
+
+    #[test]
+    fn opening_is_tried_again_only_where_it_may_help() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let plan = faults::plan([]);
+        assert!(open_read(&path).unwrap_err().is_not_found());
+        assert_eq!(plan.trace(), [Open]);
+
+        let plan = faults::plan([faults::fail(Errno::STALE)]);
+        assert_eq!(open_read(&path).unwrap_err().errno(), Errno::STALE);
+        assert_eq!(plan.trace(), [Open; OPEN_ATTEMPTS as usize]);
+
+        let plan = faults::plan([faults::fail(Errno::STALE).at(0)]);
+        open_rdwr_create(&path).unwrap();
+        assert_eq!(plan.trace(), [Open; 2]);
+    }
+
+    #[test]
+    fn a_created_file_has_the_mode_of_any_new_file_and_is_not_truncated() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, other) = (dir.path().join("ours"), dir.path().join("other"));
+        write_full(open_rdwr_create(&ours).unwrap(), TEXT).unwrap();
+        std::fs::write(&other, b"").unwrap();
+        let mode = |path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&other));
+
+        let fd = open_rdwr_create(&ours).unwrap();
+        assert_eq!(size_left(&fd).unwrap(), Some(TEXT.len() as u64));
+    }
+
+    #[test]
+    fn size_left_counts_from_the_offset() {
+        let file = text_file();
+        seek_to(&file, 4).unwrap();
+        assert_eq!(size_left(&file).unwrap(), Some(TEXT.len() as u64 - 4));
+        seek_to(&file, 1000).unwrap();
+        assert_eq!(size_left(&file).unwrap(), Some(0));
+        truncate(&file, 3).unwrap();
+        assert_eq!(content(file), &TEXT[..3]);
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert_eq!(size_left(reader).unwrap(), None);
+    }
+
+    #[test]
+    fn sync_reports_failures_but_not_descriptors_without_storage() {
+        let (_reader, writer) = std::io::pipe().unwrap();
+        sync(writer).unwrap();
+        let _plan = faults::plan([faults::fail(Errno::IO).of(Fsync).at(0)]);
+        assert_eq!(sync(text_file()).unwrap_err().errno(), Errno::IO);
+        sync(text_file()).unwrap();
+    }
+}

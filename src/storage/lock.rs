@@ -72,3 +72,121 @@ fn not_offered(errno: Errno) -> bool {
         || [Errno::NOLCK, Errno::BADF].contains(&errno)
         || errno.raw_os_error() == ENOTSUPP
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults;
+    use super::*;
+    use std::fs::File;
+    use std::path::Path;
+    use std::process::Command;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    const PROBED_FILE: &str = "STANCHION_TEST_PROBED_FILE";
+
+    /// Run in a process of its own by [`free_for_others`]: fails while the file is locked.
+    #[test]
+    #[ignore = "does nothing by itself"]
+    fn probe() {
+        let Some(path) = std::env::var_os(PROBED_FILE) else {
+            return;
+        };
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let attempt = FlockOperation::NonBlockingLockExclusive;
+        rustix::fs::fcntl_lock(&file, attempt).unwrap();
+        rustix::fs::flock(&file, attempt).unwrap();
+    }
+
+    fn free_for_others(path: &Path) -> bool {
+        let name = concat!(module_path!(), "::probe");
+        let name = name.split_once("::").unwrap().1;
+        let mut probe = Command::new(std::env::current_exe().unwrap());
+        probe.args(["--ignored", "--exact", name]);
+        let output = probe.env(PROBED_FILE, path).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("running 1 test"), "{text}");
+        output.status.success()
+    }
+
+    #[test]
+    fn flock_holds_off_other_processes_and_threads() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        lock(&file, Mode::Exclusive).unwrap();
+        assert!(!free_for_others(file.path()));
+
+        let (sender, receiver) = channel();
+        let second = file.reopen().unwrap();
+        let waiting = std::thread::spawn(move || {
+            lock(&second, Mode::Exclusive).unwrap();
+            sender.send(()).unwrap();
+        });
+        assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
+        unlock(&file).unwrap();
+        receiver.recv().unwrap();
+        waiting.join().unwrap();
+        assert!(free_for_others(file.path()));
+    }
+
+    #[test]
+    fn shared_locks_coexist() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let second = file.reopen().unwrap();
+        lock(&file, Mode::Shared).unwrap();
+        lock(&second, Mode::Shared).unwrap();
+        assert!(!free_for_others(file.path()));
+    }
+
+    #[test]
+    fn without_flock_a_record_lock_is_taken() {
+        for raw in [libc::ENOLCK, libc::ENOSYS, libc::EOPNOTSUPP, 524] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let errno = Errno::from_raw_os_error(raw);
+            let _plan = faults::plan([faults::fail(errno).of(Operation::Flock)]);
+            lock(&file, Mode::Exclusive).unwrap();
+            assert!(!free_for_others(file.path()));
+            unlock(&file).unwrap();
+            assert!(free_for_others(file.path()));
+        }
+    }
+
+    #[test]
+    fn a_record_lock_is_released_although_flock_works_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let shortage = faults::fail(Errno::NOLCK).of(Operation::Flock).at(0);
+        let _plan = faults::plan([shortage]);
+        lock(&file, Mode::Exclusive).unwrap();
+        unlock(&file).unwrap();
+        assert!(free_for_others(file.path()));
+    }
+
+    #[test]
+    fn no_lock_at_all_is_an_error_that_names_both_causes() {
+        let file = tempfile::tempfile().unwrap();
+        let _plan = faults::plan([
+            faults::fail(Errno::NOSYS).of(Operation::Flock),
+            faults::fail(Errno::NOLCK).of(Operation::Fcntl),
+        ]);
+        for outcome in [lock(&file, Mode::Exclusive), unlock(&file)] {
+            let error = outcome.unwrap_err();
+            let both = (Errno::NOSYS, Errno::NOLCK);
+            assert!(matches!(error, Error::Lock { flock, fcntl, .. } if (flock, fcntl) == both));
+        }
+    }
+
+    #[test]
+    fn other_failures_of_flock_do_not_switch_to_record_locks() {
+        let file = tempfile::tempfile().unwrap();
+        let plan = faults::plan([faults::fail(Errno::IO)]);
+        assert_eq!(lock(&file, Mode::Shared).unwrap_err().errno(), Errno::IO);
+        assert_eq!(plan.trace(), [Operation::Flock]);
+    }
+
+    #[test]
+    fn an_interrupted_wait_goes_on() {
+        let file = tempfile::tempfile().unwrap();
+        let plan = faults::plan([faults::fail(Errno::INTR).at(0)]);
+        lock(&file, Mode::Exclusive).unwrap();
+        assert_eq!(plan.trace(), [Operation::Flock; 2]);
+    }
+}

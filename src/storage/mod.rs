@@ -1,7 +1,7 @@
 //! Storage: the only room that opens, writes, syncs, renames and locks files.
 //!
 //! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
-//! descriptor ([`file`]: whole reads and writes on descriptors that may belong to a C caller);
+//! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller);
 //! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]

@@ -5,6 +5,7 @@
 //! hidden, and no data file is named like it.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,7 +40,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// New content that is written and synced, but not yet visible: ranks stage, agree, then commit.
 ///
-/// Dropped without a commit, it leaves nothing behind.
+/// Dropped without a commit, it leaves nothing behind. What can only be written in place is kept in
+/// memory and written by the commit.
 #[must_use = "staged content is discarded unless it is committed"]
 #[derive(Debug)]
 pub struct Staged {
@@ -50,7 +52,7 @@ pub struct Staged {
 #[derive(Debug)]
 enum Content {
     Temporary(Temporary),
-    /// Kept in memory: the target can only be written in place.
+    /// For a target that can only be written in place.
     Bytes(Vec<u8>),
 }
 
@@ -87,17 +89,15 @@ impl Target {
     fn locate(path: &Path) -> Result<Target> {
         // Absolute, since the caller may change directory before the commit.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        let end = follow_links(&path)?;
         let old = existing(&path)?;
-        let replaceable = match &old {
-            None => true,
-            Some(found) => {
-                sys::may_write(&path).map_err(at(Operation::Access, &path))?;
-                // Links of /proc may lead to a file that has no name.
-                is_regular(found) && existing(&end)?.is_some_and(|stat| same_file(&stat, found))
-            }
-        };
-        let path = if replaceable { end } else { path };
+        let name = follow_links(&path)?;
+        match (&old, &name) {
+            (Some(found), _) => check_existing(&path, found)?,
+            (None, Some(name)) => check_name(name).map_err(at(Operation::Create, name))?,
+            (None, None) => (),
+        }
+        let replaceable = old.as_ref().is_none_or(is_regular) && name.is_some();
+        let path = name.filter(|_| replaceable).unwrap_or(path);
         Ok(Target {
             path,
             old,
@@ -129,29 +129,43 @@ fn existing(path: &Path) -> Result<Option<Stat>> {
     }
 }
 
-/// Where the links at the end of `path` lead, whether or not something is there.
-fn follow_links(path: &Path) -> Result<PathBuf> {
+/// Where the links at the end of `path` lead, whether or not something is there; `None` if one of
+/// them stands for an open descriptor (`/dev/stdout`): other users of that would miss a new file.
+fn follow_links(path: &Path) -> Result<Option<PathBuf>> {
     let mut end = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         match sys::readlink(&end) {
+            Ok(_) if sys::is_in_proc(directory(&end)) == Ok(true) => return Ok(None),
             Ok(next) => end = directory(&end).join(next),
-            Err(Errno::INVAL | Errno::NOENT) => return Ok(end),
+            Err(Errno::INVAL | Errno::NOENT) => return Ok(Some(end)),
             Err(errno) => return Err(at(Operation::ReadLink, &end)(errno)),
         }
     }
     Err(at(Operation::ReadLink, path)(Errno::LOOP))
 }
 
-fn directory(path: &Path) -> &Path {
-    path.parent().unwrap_or(path)
+fn check_existing(path: &Path, found: &Stat) -> Result<()> {
+    if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
+        return Err(at(Operation::Open, path)(Errno::ISDIR));
+    }
+    sys::may_write(path).map_err(at(Operation::Access, path))
+}
+
+/// Refuses at once the names that only a rename, after ranks have agreed, would find impossible.
+fn check_name(path: &Path) -> Result<(), Errno> {
+    match path.as_os_str().as_bytes() {
+        [] => Err(Errno::NOENT),
+        [.., b'/'] => Err(Errno::ISDIR),
+        _ => Ok(()),
+    }
 }
 
 fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-fn same_file(a: &Stat, b: &Stat) -> bool {
-    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
+fn directory(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
 }
 
 fn forbidden(errno: Errno) -> bool {
@@ -290,3 +304,6 @@ fn unused_name() -> String {
     let pid = std::process::id();
     format!(".stanchion-{pid}-{count}-{nanos:x}.tmp")
 }
+
+#[cfg(test)]
+mod tests;

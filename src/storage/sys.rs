@@ -78,6 +78,18 @@ pub(super) fn readlink(path: &Path) -> Result<PathBuf> {
     Ok(std::ffi::OsString::from_vec(text.into_bytes()).into())
 }
 
+/// Whether the directory belongs to procfs, where links stand for what is open, not for names.
+#[cfg(target_os = "linux")]
+pub(super) fn is_in_proc(dir: &Path) -> Result<bool> {
+    before(Operation::Stat)?;
+    Ok(fs::statfs(dir)?.f_type == fs::PROC_SUPER_MAGIC)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_in_proc(_: &Path) -> Result<bool> {
+    Ok(false)
+}
+
 pub(super) fn may_write(path: &Path) -> Result<()> {
     before(Operation::Access)?;
     fs::access(path, Access::WRITE_OK)
