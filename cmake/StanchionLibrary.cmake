@@ -39,11 +39,13 @@ function(stanchion_one_object name crate directory)
   if(name MATCHES "_base$")
     set(weaken "--weaken-symbols=${directory}/names.txt")
   endif()
+  # COMDAT groups must go: of two objects with the same group the linker would drop one, names made local or not.
   set(archive "${STANCHION_ARCHIVE_${crate}}")
   set(objects "$<TARGET_OBJECTS:${name}_shim>")
   add_custom_command(
     OUTPUT "${directory}/shared.o" "${directory}/static.o"
-    COMMAND "${CMAKE_C_COMPILER}" -r -nostdlib -o "${directory}/all.o" "@${directory}/roots.rsp" "${objects}" "${archive}"
+    COMMAND "${CMAKE_C_COMPILER}" -r -nostdlib -Wl,--force-group-allocation -o "${directory}/all.o"
+            "@${directory}/roots.rsp" "${objects}" "${archive}"
     COMMAND "${CMAKE_OBJCOPY}" "--keep-global-symbols=${directory}/names.txt" ${strip}
             --remove-section=.llvmbc --remove-section=.llvmcmd # std's bitcode: useless to us, and GNU ar trips over it
             "${directory}/all.o" "${directory}/shared.o"
