@@ -43,6 +43,9 @@ function(stanchion_run_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(STANCHION_TEST_WRAPPER)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 10")
+  endif()
   add_test(NAME ${name}
            COMMAND "${CMAKE_COMMAND}" "-DDIRECTORY=${CMAKE_BINARY_DIR}/test-directories/${name}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/RunInFreshDirectory.cmake" -- ${ARG_COMMAND})
