@@ -55,6 +55,7 @@ function(stanchion_one_object name crate directory)
     COMMENT "Joining ${name} into one object"
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(${name}_object DEPENDS "${directory}/shared.o" "${directory}/static.o")
+  add_dependencies(${name}_object ${name}_shim cargo_${crate})
 endfunction()
 
 function(stanchion_shared name directory link)
