@@ -1,0 +1,30 @@
+# Every installed header, alone and twice in one file, compiles without a warning as C99, C11 and C++11.
+
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+endif()
+
+set(header_system_includes ${ZLIB_INCLUDE_DIRS} ${MPI_C_INCLUDE_DIRS})
+# -isystem of the compiler's own directory would break C++'s #include_next.
+list(REMOVE_ITEM header_system_includes ${CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES})
+list(TRANSFORM header_system_includes PREPEND "-isystem")
+
+function(add_header_test header standard compiler language)
+  get_filename_component(name ${header} NAME_WE)
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/header_${name}.txt")
+  file(WRITE "${source}" "#include \"${header}\"\n#include \"${header}\"\n")
+  add_test(NAME header.${name}.${standard}
+           COMMAND "${compiler}" -x ${language} -std=${standard} -Wall -Wextra -Werror -pedantic -fsyntax-only
+                   "-I${PROJECT_SOURCE_DIR}/include" ${header_system_includes} "${source}")
+  set_tests_properties(header.${name}.${standard} PROPERTIES LABELS serial)
+endfunction()
+
+foreach(header IN LISTS STANCHION_HEADERS)
+  add_header_test(${header} c99 "${CMAKE_C_COMPILER}" c)
+  add_header_test(${header} c11 "${CMAKE_C_COMPILER}" c)
+  if(CMAKE_CXX_COMPILER)
+    add_header_test(${header} c++11 "${CMAKE_CXX_COMPILER}" c++)
+  endif()
+endforeach()

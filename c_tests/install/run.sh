@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# run.sh <case>: one case of the install test. CMakeLists.txt hands everything else over as environment.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+export PKG_CONFIG_PATH=$PREFIX/$LIBDIR/pkgconfig
+libdir=$PREFIX/$LIBDIR
+with_mpi() { [ "$WITH_MPI" = ON ]; }
+
+rm -rf "$WORK"
+mkdir -p "$WORK"
+cd "$WORK"
+
+# run <program> [<launcher words>]: in the test's own directory, with no library path to help it.
+run() { echo "+ $*"; "$@" </dev/null; }
+run_serial() { run "./$1"; }
+run_mpi() { run $MPIEXEC "./$1"; } # MPIEXEC holds several words
+
+# The prefix is moved after the install: nothing in it may depend on where it was.
+case_prefix() {
+  rm -rf "$PREFIX"
+  "$CMAKE" --install "$BUILD" --prefix "$WORK/first" >install.log
+  mv "$WORK/first" "$PREFIX"
+  if grep -rIl "$WORK/first" "$PREFIX"; then
+    echo "these files name the prefix" >&2
+    return 1
+  fi
+}
+
+cmake_project() {
+  "$CMAKE" -S "$here/$1" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DWITH_MPI="$WITH_MPI" -DCMAKE_BUILD_TYPE=Release \
+    -DMPI_C_COMPILER="$MPICC" -DMPI_CXX_COMPILER="$(mpicxx_of "$MPICC")" --no-warn-unused-cli
+  "$CMAKE" --build .
+}
+# mpicc.mpich goes with mpicxx.mpich.
+mpicxx_of() { echo "${1%/*}/$(basename "$1" | sed 's/^mpicc/mpicxx/')"; }
+
+case_cmake_c() {
+  cmake_project c
+  for program in base base-static own_base own_base-static serial serial-static; do run_serial $program; done
+  if with_mpi; then
+    for program in mpi mpi-static own_mpi own_mpi-static; do run_mpi $program; done
+  fi
+}
+
+case_cmake_cxx() {
+  cmake_project cxx
+  for program in base base-static; do run_serial $program; done
+  if with_mpi; then
+    for program in mpi mpi-static; do run_mpi $program; done
+  fi
+}
+
+case_pkgconfig() {
+  for package in kvtree kvtree_base stanchion_base; do
+    run "$CC" "$here/serial.c" $(pkg-config --cflags --libs $package) -Wl,-rpath,"$libdir" -o serial
+    run_serial serial
+  done
+  if with_mpi; then
+    run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs kvtree rankstr) -Wl,-rpath,"$libdir" -o mpi
+    run_mpi mpi
+    run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$libdir" -o mpi
+    run_mpi mpi
+  fi
+}
+
+# The base library in a program without any shared library; the full one beside a shared MPI.
+case_pkgconfig_static() {
+  run "$CC" -static "$here/serial.c" $(pkg-config --static --cflags --libs kvtree_base) -o serial
+  run_serial serial
+  if with_mpi; then
+    run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
+      -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
+    needs_no_stanchion mpi
+    run_mpi mpi
+  fi
+}
+needs_no_stanchion() {
+  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree)'; then return 1; fi
+}
+
+# What a Makefile written for upstream says.
+case_plain_line() {
+  run "$CC" "$here/serial.c" -I"$PREFIX/include" -L"$libdir" -lkvtree_base -lz -Wl,-rpath,"$libdir" -o serial
+  run_serial serial
+  if with_mpi; then
+    run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" -L"$libdir" -lkvtree -lrankstr -lz -Wl,-rpath,"$libdir" -o mpi
+    run_mpi mpi
+  fi
+}
+
+# A program linked against upstream asks for libkvtree.so; a stand-in with that SONAME plays upstream.
+case_old_binary() {
+  mkdir upstream
+  echo 'void kvtree_new(void){} void kvtree_delete(void){} void kvtree_set_kv(void){} void kvtree_size(void){}
+        void kvtree_setf(void){} void kvtree_getf(void){} void kvtree_write_file(void){}
+        void kvtree_util_set_int(void){} void kvtree_util_get_int(void){}
+        void kvtree_bcast(void){} void rankstr_mpi(void){} void stanchion_version(void){}' >upstream.c
+  for name in kvtree kvtree_base; do
+    "$CC" -shared -fPIC -fno-builtin upstream.c -Wl,-soname,lib$name.so -o upstream/lib$name.so
+    run "$CC" "$here/serial.c" -I"$PREFIX/include" -Lupstream -l$name -o serial
+    readelf -d serial | grep "NEEDED.*\[lib$name.so\]"
+    LD_LIBRARY_PATH=$libdir run_serial serial
+  done
+  if with_mpi; then
+    run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" -Lupstream -lkvtree -o mpi
+    LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi mpi
+  fi
+}
+
+# Libraries that use kvtree_base and others that use kvtree end up in one static link, in any order.
+case_both_archives() {
+  with_mpi || return 0
+  natives=$(pkg-config --static --libs-only-l kvtree | sed 's/-lkvtree//')
+  for order in "kvtree kvtree_base" "kvtree_base kvtree"; do
+    set -- $order
+    run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" "$libdir/lib$1.a" "$libdir/lib$2.a" $natives -o mpi
+    run_mpi mpi
+  done
+}
+
+case_program() {
+  run "$CC" "$here/serial.c" $(pkg-config --cflags --libs kvtree_base) -Wl,-rpath,"$libdir" -o serial
+  run_serial serial
+  run "$PREFIX/bin/kvtree_print" install_test.kv | tee printed
+  grep RANKS printed
+}
+
+"case_$1"

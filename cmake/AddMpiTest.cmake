@@ -1,0 +1,57 @@
+# Tests that run a program, alone or under mpiexec, each in a fresh directory of its own.
+# Labels: serial, mpi, compat, fault, slow, install.
+
+set(STANCHION_TEST_WRAPPER "" CACHE STRING
+    "Command put before every test program, e.g. valgrind;--error-exitcode=1")
+
+# Lets Open MPI 4 and 5 run as root and with more ranks than cores, as containers and CI need.
+# MPICH does both unasked and ignores the variables.
+set(STANCHION_TEST_ENVIRONMENT
+    OMPI_ALLOW_RUN_AS_ROOT=1
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_btl_vader_single_copy_mechanism=none
+    PRTE_ALLOW_RUN_AS_ROOT=1
+    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    CACHE STRING "Environment of every test")
+mark_as_advanced(STANCHION_TEST_ENVIRONMENT)
+
+# add_mpi_test(NAME n EXECUTABLE target SIZES 1 2 ... [TIMEOUT s] [LABELS l...] [ARGUMENTS a...])
+# One test per size, named <n>.<size>.
+function(add_mpi_test)
+  cmake_parse_arguments(ARG "" "NAME;EXECUTABLE;TIMEOUT" "SIZES;LABELS;ARGUMENTS" ${ARGN})
+  foreach(size IN LISTS ARG_SIZES)
+    stanchion_run_test(${ARG_NAME}.${size}
+      PROCESSORS ${size} TIMEOUT "${ARG_TIMEOUT}" LABELS mpi ${ARG_LABELS}
+      COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${size} ${MPIEXEC_PREFLAGS}
+              ${STANCHION_TEST_WRAPPER} "$<TARGET_FILE:${ARG_EXECUTABLE}>" ${MPIEXEC_POSTFLAGS} ${ARG_ARGUMENTS})
+  endforeach()
+endfunction()
+
+# add_serial_test(NAME n EXECUTABLE target [TIMEOUT s] [LABELS l...] [ARGUMENTS a...])
+function(add_serial_test)
+  cmake_parse_arguments(ARG "" "NAME;EXECUTABLE;TIMEOUT" "LABELS;ARGUMENTS" ${ARGN})
+  stanchion_run_test(${ARG_NAME}
+    PROCESSORS 1 TIMEOUT "${ARG_TIMEOUT}" LABELS serial ${ARG_LABELS}
+    COMMAND ${STANCHION_TEST_WRAPPER} "$<TARGET_FILE:${ARG_EXECUTABLE}>" ${ARG_ARGUMENTS})
+endfunction()
+
+# stanchion_run_test(<name> COMMAND c... [PROCESSORS n] [TIMEOUT s] [LABELS l...])
+function(stanchion_run_test name)
+  cmake_parse_arguments(ARG "" "PROCESSORS;TIMEOUT" "LABELS;COMMAND" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(STANCHION_TEST_WRAPPER)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 10")
+  endif()
+  add_test(NAME ${name}
+           COMMAND "${CMAKE_COMMAND}" "-DDIRECTORY=${CMAKE_BINARY_DIR}/test-directories/${name}"
+                   -P "${PROJECT_SOURCE_DIR}/cmake/RunInFreshDirectory.cmake" -- ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${ARG_TIMEOUT}
+    PROCESSORS ${ARG_PROCESSORS}
+    LABELS "${ARG_LABELS}"
+    ENVIRONMENT "${STANCHION_TEST_ENVIRONMENT}")
+endfunction()

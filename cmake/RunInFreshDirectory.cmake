@@ -1,0 +1,20 @@
+# cmake -DDIRECTORY=<d> -P RunInFreshDirectory.cmake -- <command...>
+# Runs the command in an empty <d>, which is kept only when the command fails.
+set(command)
+set(seen FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(seen)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(seen TRUE)
+  endif()
+endforeach()
+
+file(REMOVE_RECURSE "${DIRECTORY}")
+file(MAKE_DIRECTORY "${DIRECTORY}")
+execute_process(COMMAND ${command} WORKING_DIRECTORY "${DIRECTORY}" INPUT_FILE /dev/null RESULT_VARIABLE result)
+if(NOT result STREQUAL "0")
+  message(FATAL_ERROR "failed (${result}), files left in ${DIRECTORY}: ${command}")
+endif()
+file(REMOVE_RECURSE "${DIRECTORY}")

@@ -1,0 +1,11 @@
+# Sets STANCHION_HAVE_FORTRAN from STANCHION_FORTRAN (AUTO: when there is a compiler).
+set(STANCHION_HAVE_FORTRAN FALSE)
+if(STANCHION_FORTRAN)
+  include(CheckLanguage)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    set(STANCHION_HAVE_FORTRAN TRUE)
+  elseif(NOT STANCHION_FORTRAN STREQUAL "AUTO")
+    message(FATAL_ERROR "STANCHION_FORTRAN is ${STANCHION_FORTRAN} but no Fortran compiler was found; set FC.")
+  endif()
+endif()

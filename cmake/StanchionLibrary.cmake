@@ -1,0 +1,84 @@
+# The final link. The crate's archive and the C shim become one relocatable object whose only global
+# names are the exported ones; the shared and the static library are both made from that object.
+# (So a program may link libstanchion.a beside another Rust archive: nothing of std collides.)
+
+find_program(CMAKE_OBJCOPY objcopy)
+if(NOT CMAKE_OBJCOPY)
+  message(FATAL_ERROR "objcopy (binutils) was not found; set CMAKE_OBJCOPY.")
+endif()
+
+# stanchion_add_library(<name> CRATE <cargo name> SHIM <sources> EXPORTS <names> [LINK <targets>])
+# Targets <name> (shared) and <name>-static.
+function(stanchion_add_library name)
+  cmake_parse_arguments(ARG "" "CRATE" "SHIM;EXPORTS;LINK" ${ARGN})
+  set(directory "${CMAKE_BINARY_DIR}/link/${name}")
+  stanchion_write_exports("${directory}" ${ARG_EXPORTS})
+  stanchion_shim_objects(${name}_shim SHIM ${ARG_SHIM} LINK ${ARG_LINK})
+  stanchion_one_object(${name} ${ARG_CRATE} "${directory}")
+  stanchion_shared(${name} "${directory}" "${ARG_LINK}")
+  stanchion_static(${name} "${directory}" "${ARG_LINK}")
+endfunction()
+
+function(stanchion_shim_objects target)
+  cmake_parse_arguments(ARG "" "" "SHIM;LINK" ${ARGN})
+  add_library(${target} OBJECT ${ARG_SHIM})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} ZLIB::ZLIB)
+  # A relocatable link cannot take the compiler's intermediate code.
+  target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fno-lto)
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON
+                                             INTERPROCEDURAL_OPTIMIZATION OFF)
+endfunction()
+
+function(stanchion_one_object name crate directory)
+  # Nearly all debug information of a Release build is that of Rust's std.
+  if(STANCHION_CARGO_PROFILE STREQUAL "release")
+    set(strip --strip-unneeded)
+  endif()
+  # The base archive's names are weak, so that a static link that meets both archives takes the full one.
+  if(name MATCHES "_base$")
+    set(weaken "--weaken-symbols=${directory}/names.txt")
+  endif()
+  # COMDAT groups must go: of two objects with the same group the linker would drop one, names made local or not.
+  set(archive "${STANCHION_ARCHIVE_${crate}}")
+  set(objects "$<TARGET_OBJECTS:${name}_shim>")
+  add_custom_command(
+    OUTPUT "${directory}/shared.o" "${directory}/static.o"
+    COMMAND "${CMAKE_C_COMPILER}" -r -nostdlib -Wl,--force-group-allocation -o "${directory}/all.o"
+            "@${directory}/roots.rsp" "${objects}" "${archive}"
+    COMMAND "${CMAKE_OBJCOPY}" "--keep-global-symbols=${directory}/names.txt" ${strip}
+            --remove-section=.llvmbc --remove-section=.llvmcmd # std's bitcode: useless to us, and GNU ar trips over it
+            "${directory}/all.o" "${directory}/shared.o"
+    COMMAND "${CMAKE_OBJCOPY}" ${weaken} "${directory}/shared.o" "${directory}/static.o"
+    COMMAND "${CMAKE_COMMAND}" -E remove "${directory}/all.o"
+    DEPENDS cargo_${crate} "${archive}" "${objects}" "${directory}/roots.rsp" "${directory}/names.txt"
+    COMMENT "Joining ${name} into one object"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(${name}_object DEPENDS "${directory}/shared.o" "${directory}/static.o")
+  add_dependencies(${name}_object ${name}_shim cargo_${crate})
+endfunction()
+
+function(stanchion_shared name directory link)
+  add_library(${name} SHARED "${directory}/shared.o")
+  add_dependencies(${name} ${name}_object)
+  set_target_properties(${name} PROPERTIES
+    LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS "${directory}/exports.map")
+  target_link_options(${name} PRIVATE
+    "LINKER:--version-script=${directory}/exports.map"
+    "LINKER:-z,defs" "LINKER:--gc-sections" "LINKER:--as-needed"
+    # Calls between our own functions stay inside, even beside another library with the same names.
+    "LINKER:-Bsymbolic-functions")
+  target_link_libraries(${name} PUBLIC ${link} PRIVATE ${STANCHION_NATIVE_LIBS})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
+endfunction()
+
+function(stanchion_static name directory link)
+  add_library(${name}-static STATIC "${directory}/static.o")
+  add_dependencies(${name}-static ${name}_object)
+  set_target_properties(${name}-static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name})
+  target_link_libraries(${name}-static PUBLIC ${link} ${STANCHION_NATIVE_LIBS})
+  target_include_directories(${name}-static PUBLIC "${PROJECT_SOURCE_DIR}/include")
+endfunction()

