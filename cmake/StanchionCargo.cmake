@@ -4,7 +4,7 @@ find_program(CARGO_EXECUTABLE cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.ca
              DOC "The cargo that builds the Rust half")
 if(NOT CARGO_EXECUTABLE)
   message(FATAL_ERROR "cargo was not found. Install Rust ${STANCHION_RUST_VERSION} or newer "
-                      "(https://rustup.rs) or set CARGO_EXECUTABLE.")
+                      "or set CARGO_EXECUTABLE.")
 endif()
 
 function(stanchion_check_rust)

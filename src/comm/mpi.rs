@@ -18,11 +18,12 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 
 pub use mpi_sys::MPI_Comm;
-use mpi_sys::{self as ffi, MPI_Datatype, MPI_Op, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
-use flight::{Flight, Incoming};
+use flight::Flight;
 use user::{ReturnErrors, free, is_running, return_errors, split};
+pub use user::{is_proc_null, null_comm, split_for_user};
 pub use user::{is_proc_null, null_comm, split_for_user};
 
 const PIECE: usize = 1 << 30;
@@ -112,6 +113,19 @@ impl MpiComm {
         starts.map(move |start| start..length.min(start.saturating_add(piece)))
     }
 
+    /// Waits for a message and tells its length before any of it is received: what is longer than its
+    /// buffer makes some MPIs write past the end.
+    fn probe(&self, from: usize, tag: Tag) -> Result<(MPI_Message, usize)> {
+        // SAFETY: a constant of the MPI shim, never written.
+        let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
+        let mut status = no_status();
+        // SAFETY: `message` and `status` are ours to write.
+        check("MPI_Mprobe", unsafe {
+            ffi::MPI_Mprobe(from as c_int, tag, self.comm, &mut message, &mut status)
+        })?;
+        Ok((message, count_of(&status)?))
+    }
+
     fn reduce(&self, call: &'static str, run: Reduction, op: Op, values: &mut [u64]) -> Result<()> {
         for values in values.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
             let given = values.to_vec();
@@ -193,21 +207,17 @@ impl Comm for MpiComm {
         check_rank(from, self.size)?;
         let expected = bytes.len();
         for range in self.pieces(expected) {
-            let incoming = Incoming {
-                message: 0,
-                from,
-                expected,
-                range: range.clone(),
-            };
-            let piece = &mut bytes[range];
-            let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-            let mut status = no_status();
-            // SAFETY: `piece` and `status` outlive the blocking call, and `piece` holds `count` bytes.
-            let code = unsafe {
-                let (bytes, from) = (bytes_type(), from as c_int);
-                ffi::MPI_Recv(data, count, bytes, from, tag, self.comm, &mut status)
-            };
-            incoming.judge("MPI_Recv", code, &status)?;
+            let (message, length) = self.probe(from, tag)?;
+            if length != range.len() {
+                take(message, &mut vec![0; length])?;
+                let got = range.start + length;
+                return Err(Error::Length {
+                    from,
+                    expected,
+                    got,
+                });
+            }
+            take(message, &mut bytes[range])?;
         }
         Ok(())
     }
@@ -217,9 +227,9 @@ impl Comm for MpiComm {
     /// on the caller's memory, except where MPI itself gives up on one without completing it.
     /// A peer that never sends keeps this waiting, as it does any receive of MPI.
     ///
-    /// MPICH hands the failure of a non-blocking request, such as a message longer than agreed, to the
-    /// error handler of the world communicator, which is not ours to change: if the user left that one
-    /// fatal, the job ends there.
+    /// Here a message must not be longer than agreed. MPI promises an error for that, but Open MPI may
+    /// write past the buffer, and MPICH hands the failure of a non-blocking request to the error
+    /// handler of the world communicator, which is not ours to change.
     fn transfer(
         &self,
         tag: Tag,
@@ -309,6 +319,25 @@ impl Comm for MpiComm {
 fn no_status() -> MPI_Status {
     // SAFETY: a C struct of integers, for which zero is a value.
     unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+fn count_of(status: &MPI_Status) -> Result<usize> {
+    let mut count = 0;
+    // SAFETY: MPI filled `status`; `count` is ours to write.
+    check("MPI_Get_count", unsafe {
+        ffi::MPI_Get_count(status, bytes_type(), &mut count)
+    })?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Receives a probed message into a buffer of its length.
+fn take(mut message: MPI_Message, bytes: &mut [u8]) -> Result<()> {
+    let (data, count) = (bytes.as_mut_ptr().cast(), bytes.len() as c_int);
+    let mut status = no_status();
+    // SAFETY: `bytes` holds `count` bytes and outlives the blocking call; `message` is used once.
+    check("MPI_Mrecv", unsafe {
+        ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
+    })
 }
 
 fn check(call: &'static str, code: c_int) -> Result<()> {

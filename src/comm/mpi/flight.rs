@@ -5,38 +5,38 @@ use std::ops::Range;
 
 use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
 
-use super::{MpiComm, SUCCESS, bytes_type, check, class_of, no_status};
-use crate::comm::{Result, Tag, check_length};
+use super::{MpiComm, SUCCESS, bytes_type, check, class_of, count_of, no_status};
+use crate::comm::{Error, Result, Tag};
 
 /// One piece of an expected message.
-pub(super) struct Incoming {
-    pub(super) message: usize,
-    pub(super) from: usize,
+struct Incoming {
+    message: usize,
+    from: usize,
     /// Bytes of the whole message, of which this piece is `range`.
-    pub(super) expected: usize,
-    pub(super) range: Range<usize>,
+    expected: usize,
+    range: Range<usize>,
 }
 
 impl Incoming {
     /// Checks a completed receive: that it succeeded and brought what was expected.
-    pub(super) fn judge(&self, call: &'static str, code: c_int, status: &MPI_Status) -> Result<()> {
+    fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
         let too_long = class_of(code) == ffi::MPI_ERR_TRUNCATE as c_int;
         if code != SUCCESS && !too_long {
-            return check(call, code);
+            return check("MPI_Wait", code);
         }
-        let mut count = 0;
-        // SAFETY: a completed receive filled `status`; `count` is ours to write.
-        check("MPI_Get_count", unsafe {
-            ffi::MPI_Get_count(status, bytes_type(), &mut count)
-        })?;
-        let got = self.range.start + usize::try_from(count).unwrap_or(0);
+        let got = self.range.start + count_of(status)?;
         if too_long && got <= self.range.end {
-            return check(call, code);
+            // This MPI does not tell how long the message was.
+            return check("MPI_Wait", code);
         }
         if got == self.range.end {
             return Ok(());
         }
-        check_length(self.from, self.expected, got)
+        Err(Error::Length {
+            from: self.from,
+            expected: self.expected,
+            got,
+        })
     }
 }
 
@@ -141,7 +141,7 @@ impl Request {
         // SAFETY: the request is active and its buffer still borrowed by the transfer.
         let code = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
         match &self.incoming {
-            Some(incoming) => incoming.judge("MPI_Wait", code, &status),
+            Some(incoming) => incoming.judge(code, &status),
             None => check("MPI_Wait", code),
         }
     }
