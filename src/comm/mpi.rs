@@ -24,7 +24,6 @@ use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
 use flight::Flight;
 use user::{ReturnErrors, free, is_running, return_errors, split};
 pub use user::{is_proc_null, null_comm, split_for_user};
-pub use user::{is_proc_null, null_comm, split_for_user};
 
 const PIECE: usize = 1 << 30;
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
