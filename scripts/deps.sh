@@ -21,7 +21,7 @@ need() {
   missing+=("$package")
 }
 has_header() { printf '#include <%s>\n' "$1" | cc -E -; }
-has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang[.-]*so*' || compgen -G '/usr/lib64/libclang.so*'; }
+has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so*' || compgen -G '/usr/lib64/libclang.so*'; }
 has_venv() { python3 -c 'import ensurepip, venv'; }
 
 as_root() {
