@@ -36,7 +36,7 @@ apt_install() {
   have apt-get || die "no apt-get here; install these (Debian names) and run again: $*"
   as_root true || die "neither root nor password-less sudo; have these installed and run again: $*"
   as_root apt-get update -q </dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" </dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends "$@" </dev/null
 }
 
 debian_packages() {
