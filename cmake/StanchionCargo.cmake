@@ -51,6 +51,9 @@ else()
 endif()
 
 set(STANCHION_CARGO_FLAGS --locked --profile ${STANCHION_CARGO_PROFILE})
+if(STANCHION_CARGO_PROFILE STREQUAL "release")
+  list(APPEND STANCHION_CARGO_FLAGS --config "profile.release.strip=\"debuginfo\"")
+endif()
 if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/vendor")
   list(APPEND STANCHION_CARGO_FLAGS --offline
        --config "source.crates-io.replace-with=\"vendored-sources\""

@@ -20,8 +20,8 @@ need() {
   if "$@" >/dev/null 2>&1; then return; fi
   missing+=("$package")
 }
-has_header() { printf '#include <%s>\n' "$1" | cc -E - ; }
-has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib64/libclang.so* ; }
+has_header() { printf '#include <%s>\n' "$1" | cc -E -; }
+has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so*' || compgen -G '/usr/lib64/libclang.so*'; }
 has_venv() { python3 -c 'import ensurepip, venv'; }
 
 as_root() {
@@ -36,7 +36,7 @@ apt_install() {
   have apt-get || die "no apt-get here; install these (Debian names) and run again: $*"
   as_root true || die "neither root nor password-less sudo; have these installed and run again: $*"
   as_root apt-get update -q </dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" </dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends "$@" </dev/null
 }
 
 debian_packages() {
