@@ -8,7 +8,7 @@
 use super::raw::RawElem;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 /// Same for every copy of the library in one process, since trees cross between them.
 pub(super) fn hash(key: &[u8]) -> u64 {
@@ -47,8 +47,10 @@ impl Table {
         self.entries.len()
     }
 
-    pub(super) fn reserve(&mut self, additional: usize) {
-        self.entries.reserve(additional, |e| e.hash);
+    /// Forgets everything and makes room.
+    pub(super) fn restart(&mut self, room: usize) {
+        self.entries.clear();
+        self.entries.reserve(room, |e| e.hash);
     }
 
     pub(super) fn insert(&mut self, hash: u64, elem: *mut RawElem) {
@@ -81,37 +83,32 @@ impl Table {
     }
 }
 
-/// Elements remembered one by one; beyond that the whole list is checked.
-const RING: usize = 64;
 /// Elements that stay under suspicion however often they were found unchanged: a client that asks
 /// for an element, looks something up and then renames the element still holds these.
-const RECENT: u64 = 4;
+const RECENT: usize = 4;
+const SMALLEST_RING: usize = 64;
 
 /// What clients were given since the index was last found right. Reads only touch atomics, so that
 /// several threads may read one tree as they could before.
+///
+/// The ring remembers a quarter of the elements one by one. When more were handed out the whole list
+/// is checked, which costs no more than handing that many out did.
 pub(super) struct Watch {
     stale: AtomicBool,
-    handed: AtomicU64,
-    verified: AtomicU64,
-    ring: [AtomicPtr<RawElem>; RING],
+    handed: AtomicUsize,
+    verified: AtomicUsize,
+    ring: Box<[AtomicPtr<RawElem>]>,
 }
 
 impl Default for Watch {
     fn default() -> Self {
         Watch {
             stale: AtomicBool::new(false),
-            handed: AtomicU64::new(0),
-            verified: AtomicU64::new(0),
-            ring: [const { AtomicPtr::new(std::ptr::null_mut()) }; RING],
+            handed: AtomicUsize::new(0),
+            verified: AtomicUsize::new(0),
+            ring: Box::default(),
         }
     }
-}
-
-pub(super) enum Suspects {
-    /// Only these may have changed.
-    Some(Vec<*mut RawElem>),
-    /// More were handed out than are remembered.
-    All,
 }
 
 impl Watch {
@@ -123,36 +120,78 @@ impl Watch {
         self.stale.store(true, Relaxed);
     }
 
-    pub(super) fn hand_out(&self, elem: *mut RawElem) {
-        let n = self.handed.fetch_add(1, Relaxed);
-        self.ring[n as usize % RING].store(elem, Relaxed);
+    pub(super) fn is_quiet(&self) -> bool {
+        self.handed.load(Relaxed) == 0
     }
 
-    /// The element is about to leave the tree; it must not be looked at again.
-    pub(super) fn forget(&self, elem: *mut RawElem) {
-        if self.handed.load(Relaxed) == 0 {
-            return;
+    /// Makes the ring fit a tree of `count` elements.
+    pub(super) fn fit(&mut self, count: usize) {
+        if self.ring.len() < SMALLEST_RING || self.ring.len() < count / 4 {
+            let length = (count / 2).max(SMALLEST_RING).next_power_of_two();
+            let mut ring = Vec::new();
+            ring.resize_with(length, AtomicPtr::default);
+            let kept: Vec<_> = self.latest(RECENT).collect();
+            // What was not looked at yet is forgotten, so everything must be.
+            let all = if self.pending() > 0 { 2 * length } else { 0 };
+            self.ring = ring.into_boxed_slice();
+            self.handed = AtomicUsize::new(0);
+            self.verified = AtomicUsize::new(0);
+            kept.into_iter().rev().for_each(|e| self.hand_out(e));
+            self.settle();
+            *self.handed.get_mut() += all;
         }
-        for slot in &self.ring {
+    }
+
+    pub(super) fn hand_out(&self, elem: *mut RawElem) {
+        if self.ring.is_empty() {
+            return; // an index that serves no tree
+        }
+        let slot = self.handed.fetch_add(1, Relaxed) & (self.ring.len() - 1);
+        self.ring[slot].store(elem, Relaxed);
+    }
+
+    /// The element is about to leave the tree; it must not be looked at again. Nothing is pending.
+    pub(super) fn forget(&self, elem: *mut RawElem) {
+        for back in 1..=RECENT.min(self.ring.len()) {
+            let slot = self.slot(back);
             if slot.load(Relaxed) == elem {
                 slot.store(std::ptr::null_mut(), Relaxed);
             }
         }
     }
 
-    pub(super) fn suspects(&self) -> Suspects {
-        let handed = self.handed.load(Relaxed);
-        let pending = handed - self.verified.load(Relaxed).min(handed);
-        if pending > RING as u64 {
-            return Suspects::All;
-        }
-        let last = handed.min(pending.max(RECENT));
-        let of = |back: u64| self.ring[(handed - back) as usize % RING].load(Relaxed);
-        Suspects::Some((1..=last).map(of).filter(|e| !e.is_null()).collect())
+    fn slot(&self, back: usize) -> &AtomicPtr<RawElem> {
+        let at = self.handed.load(Relaxed).wrapping_sub(back);
+        &self.ring[at & (self.ring.len() - 1)]
+    }
+
+    /// How many elements were handed out since the index was last found right.
+    fn pending(&self) -> usize {
+        self.handed.load(Relaxed) - self.verified.load(Relaxed)
+    }
+
+    fn latest(&self, count: usize) -> impl Iterator<Item = *mut RawElem> {
+        let count = count.min(self.handed.load(Relaxed)).min(self.ring.len());
+        let elems = (1..=count).map(|back| self.slot(back).load(Relaxed));
+        elems.filter(|elem| !elem.is_null())
+    }
+
+    /// The elements that a client may have changed, or `None` if they are too many to name.
+    pub(super) fn suspects(&self) -> Option<impl Iterator<Item = *mut RawElem>> {
+        let pending = self.pending();
+        let known = pending <= self.ring.len();
+        known.then(|| self.latest(pending.max(RECENT)))
     }
 
     /// All suspects were found unchanged.
     pub(super) fn settle(&self) {
         self.verified.store(self.handed.load(Relaxed), Relaxed);
+    }
+
+    /// The index was built anew. Clients still hold the last few elements.
+    pub(super) fn renew(&mut self, count: usize) {
+        self.settle();
+        self.fit(count);
+        self.stale = AtomicBool::new(false);
     }
 }

@@ -6,7 +6,7 @@
 //! before a key is called absent all elements that clients were given since are compared too. Where
 //! the two disagree the list is right; the next change builds the index anew.
 
-use super::index::{self, Index, Suspects};
+use super::index::{self, Index};
 use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull, addr_of_mut};
 use std::sync::Mutex;
@@ -169,21 +169,22 @@ unsafe fn drop_index(tree: *mut RawTree) {
 unsafe fn build_index(tree: *mut RawTree) {
     // SAFETY: walks the list of a live, sealed tree (caller).
     unsafe {
-        drop_index(tree);
-        let index = take_index();
+        if (*tree).index.is_null() {
+            (*tree).index = take_index();
+        }
+        let index = (*tree).index;
         let table = &mut *addr_of_mut!((*index).table);
-        table.reserve((*tree).count as usize);
+        table.restart((*tree).count as usize);
         let mut elem = (*tree).first;
-        let mut count = 0;
         while !elem.is_null() {
             table.insert(hash_of(elem), elem);
             (*elem).owner = index;
             elem = (*elem).next;
-            count += 1;
         }
         table.first = (*tree).first;
-        (*tree).count = count;
-        (*tree).index = index;
+        (*tree).count = table.len() as u32;
+        let watch = &mut *addr_of_mut!((*index).watch);
+        watch.renew(table.len());
     }
 }
 
@@ -208,10 +209,12 @@ unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
     // SAFETY: the index belongs to the live tree; suspects are elements that were never removed.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        let unchanged = |elem: *mut RawElem| table.contains(hash_of(elem), elem);
+        if watch.is_quiet() {
+            return true;
+        }
         let right = match watch.suspects() {
-            Suspects::Some(elems) => elems.into_iter().all(unchanged),
-            Suspects::All => matches_list(tree, index),
+            Some(mut elems) => elems.all(|elem| table.contains(hash_of(elem), elem)),
+            None => matches_list(tree, index),
         };
         if right {
             watch.settle();
@@ -274,29 +277,25 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
     // SAFETY: the index belongs to the live tree, its candidates are elements of it.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        if watch.is_stale() || table.first != (*tree).first {
+        if watch.is_stale() {
+            return Lookup::Unsure;
+        }
+        if table.first != (*tree).first || !believable(tree, index) {
             watch.mark_stale();
             return Lookup::Unsure;
         }
-        let mut found: *mut RawElem = ptr::null_mut();
-        for elem in table.candidates(index::hash(key.to_bytes())) {
-            if !is_key(elem, key) || *(*elem).prev != elem {
-                watch.mark_stale();
-                return Lookup::Unsure;
-            }
-            if !found.is_null() {
-                return Lookup::Unsure; // a key that stands twice: the first in the list counts
-            }
-            found = elem;
-        }
-        if !found.is_null() {
-            return Lookup::Found(found);
-        }
-        if believable(tree, index) {
+        let mut candidates = table.candidates(index::hash(key.to_bytes()));
+        let Some(elem) = candidates.next() else {
             return Lookup::Absent;
+        };
+        if candidates.next().is_some() {
+            return Lookup::Unsure; // a key that stands twice: the first in the list counts
         }
-        watch.mark_stale();
-        Lookup::Unsure
+        if !is_key(elem, key) || *(*elem).prev != elem {
+            watch.mark_stale();
+            return Lookup::Unsure;
+        }
+        Lookup::Found(elem)
     }
 }
 
@@ -359,6 +358,7 @@ pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: 
         let table = &mut *addr_of_mut!((*index).table);
         table.insert(hash_of(elem), elem);
         (*elem).owner = index;
+        (*addr_of_mut!((*index).watch)).fit(table.len());
         if known_head {
             table.first = (*tree).first;
         }
@@ -370,6 +370,9 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
     // SAFETY: elem is linked; its owner is NULL or an index that was never freed.
     unsafe {
         let index = (*elem).owner;
+        if !index.is_null() && (index != index_of(tree) || !believable(tree, index)) {
+            (*index).watch.mark_stale();
+        }
         let known_head = !index.is_null() && (*index).table.first == (*tree).first;
         unlink(elem);
         if (*tree).seal == seal_of(tree) {
@@ -381,10 +384,12 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
         (*elem).owner = ptr::null_mut();
         (*index).watch.forget(elem);
         let table = &mut *addr_of_mut!((*index).table);
-        if !table.remove(hash_of(elem), elem) || index != index_of(tree) {
+        if !table.remove(hash_of(elem), elem) {
             (*index).watch.mark_stale();
-            forget_stale_index(tree);
-            return;
+        }
+        if (*index).watch.is_stale() {
+            // An entry that cannot be found by its key must not outlive its element.
+            return rebuild_if_indexed(tree);
         }
         if known_head {
             table.first = (*tree).first;
@@ -395,8 +400,7 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
     }
 }
 
-/// The entry of a renamed element cannot be found by its hash, and must not outlive the element.
-unsafe fn forget_stale_index(tree: *mut RawTree) {
+unsafe fn rebuild_if_indexed(tree: *mut RawTree) {
     // SAFETY: tree is live (caller).
     unsafe {
         if !index_of(tree).is_null() {
