@@ -1,5 +1,5 @@
 /* What the tests share: checks that go on after a failure, so that no rank leaves the others waiting.
- * Include mpi.h first in MPI tests. */
+ * Include mpi.h and kvtree.h first where they are needed. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -13,7 +13,7 @@ static inline void check_failed(const char* file, int line, const char* what, co
 {
   if (++check_failures > 20) return;
   fprintf(stderr, "%s:%d: %s", file, line, what);
-  if (wanted) fprintf(stderr, " is %s, should be %s", got, wanted);
+  if (got && wanted) fprintf(stderr, " is %s, should be %s", got, wanted);
   fputc('\n', stderr);
 }
 
@@ -62,6 +62,33 @@ static inline unsigned check_random(unsigned* state)
   x ^= x << 5;
   return *state = x;
 }
+
+#ifdef KVTREE_H
+/* Same keys in the same order, at all depths. */
+static inline int check_same(const kvtree* a, const kvtree* b)
+{
+  size_t size = kvtree_pack_size(a);
+  if (size != kvtree_pack_size(b)) return 0;
+  char *bytes_a = malloc(size), *bytes_b = malloc(size);
+  kvtree_pack(bytes_a, a);
+  kvtree_pack(bytes_b, b);
+  int same = memcmp(bytes_a, bytes_b, size) == 0;
+  free(bytes_a);
+  free(bytes_b);
+  return same;
+}
+
+/* Same keys in any order, at all depths. */
+static inline int check_equal(const kvtree* a, const kvtree* b)
+{
+  if (kvtree_size(a) != kvtree_size(b)) return 0;
+  for (kvtree_elem* e = kvtree_elem_first(a); e; e = kvtree_elem_next(e)) {
+    kvtree_elem* other = kvtree_elem_get(b, kvtree_elem_key(e));
+    if (!other || !check_equal(kvtree_elem_hash(e), kvtree_elem_hash(other))) return 0;
+  }
+  return 1;
+}
+#endif
 
 #ifdef MPI_VERSION
 /* For main of an MPI test: all ranks fail when one does. */

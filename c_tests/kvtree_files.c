@@ -1,7 +1,7 @@
 /* Trees in files: bytes, damage, data behind a tree, locks, names in messages. */
 #define _POSIX_C_SOURCE 200809L
-#include "check.h"
 #include "kvtree.h"
+#include "check.h"
 #include "kvtree_util.h"
 #include "stanchion.h"
 
@@ -19,20 +19,6 @@ static kvtree* sample(void)
   kvtree_util_set_bytecount(tree, "a", 77);
   kvtree_set_kv_int(kvtree_set_kv(tree, "b", "2"), "deep", -3);
   return tree;
-}
-
-/* Two trees are the same when they pack to the same bytes. */
-static int same(const kvtree* a, const kvtree* b)
-{
-  size_t size = kvtree_pack_size(a);
-  if (size != kvtree_pack_size(b)) return 0;
-  char *bytes_a = malloc(size), *bytes_b = malloc(size);
-  kvtree_pack(bytes_a, a);
-  kvtree_pack(bytes_b, b);
-  int equal = memcmp(bytes_a, bytes_b, size) == 0;
-  free(bytes_a);
-  free(bytes_b);
-  return equal;
 }
 
 static void put(const char* file, const void* bytes, size_t size)
@@ -103,7 +89,7 @@ static void round_trip(void)
   umask(mask);
   CHECK_INT(before.st_mode & 0777, 0666 & ~mask);
   CHECK_INT(kvtree_read_file("tree", read), KVTREE_SUCCESS);
-  CHECK(same(tree, read));
+  CHECK(check_same(tree, read));
   CHECK(kvtree_get_kv(read, "a", "77") != NULL);
   /* Reading merges into what is there. */
   kvtree_set_kv(read, "mine", "1");
@@ -130,7 +116,7 @@ static void many_keys(void)
   for (int i = 0; i < count; i++) kvtree_set_kv_int(kvtree_set_kv_int(tree, "K", i), "v", -i);
   CHECK_INT(kvtree_write_file("large", tree), KVTREE_SUCCESS);
   CHECK_INT(kvtree_read_file("large", read), KVTREE_SUCCESS);
-  CHECK(same(tree, read));
+  CHECK(check_same(tree, read));
   kvtree_delete(&read);
   kvtree_delete(&tree);
 }
@@ -151,16 +137,16 @@ static void data_behind_the_tree(void)
   kvtree* read = kvtree_new();
   CHECK_INT(kvtree_read_fd("followed", fd, read), size);
   CHECK_INT(lseek(fd, 0, SEEK_CUR), 4 + size);
-  CHECK(same(tree, read));
+  CHECK(check_same(tree, read));
   kvtree_unset_all(read);
   CHECK_INT(kvtree_read_fd("followed", fd, read), size2);
-  CHECK(same(second, read));
+  CHECK(check_same(second, read));
   char tail[5] = "";
   CHECK_INT(lseek(fd, 0, SEEK_CUR), 4 + size + size2);
   CHECK_INT(read ? (int)pread(fd, tail, 4, 4 + size + size2) : 0, 4);
   CHECK_STR(tail, "tail");
   CHECK_INT(kvtree_read_fd("followed", fd, read), -1); /* "tail" is no tree */
-  CHECK(same(second, read));
+  CHECK(check_same(second, read));
   lseek(fd, 0, SEEK_END);
   CHECK_INT(kvtree_read_fd("followed", fd, read), 0);
   close(fd);
@@ -240,7 +226,7 @@ static void without_checksum(void)
   kvtree_pack((char*)bytes + 20, tree);
   put("plain", bytes, size);
   CHECK_INT(kvtree_read_file("plain", read), KVTREE_SUCCESS);
-  CHECK(same(tree, read));
+  CHECK(check_same(tree, read));
   for (size_t length = 1; length < size; length++) {
     put("plain", bytes, length);
     CHECK(!reads("plain"));
@@ -294,7 +280,7 @@ static void links_stay(void)
     CHECK(S_ISREG(found.st_mode));
     kvtree* read = kvtree_new();
     CHECK_INT(kvtree_read_file("link", read), KVTREE_SUCCESS);
-    CHECK(same(tree, read));
+    CHECK(check_same(tree, read));
     kvtree_delete(&read);
   }
   kvtree_delete(&tree);
@@ -309,7 +295,7 @@ static void locked_files(void)
 
   CHECK_INT(kvtree_write_with_lock("locked", tree), KVTREE_SUCCESS);
   CHECK_INT(kvtree_read_with_lock("locked", read), KVTREE_SUCCESS);
-  CHECK(same(tree, read));
+  CHECK(check_same(tree, read));
 
   /* A shorter tree leaves nothing of the longer one behind. */
   kvtree* shorter = kvtree_new();
