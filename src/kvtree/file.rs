@@ -62,7 +62,10 @@ pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
     let header = Header::parse(&bytes).map_err(bad)?;
     read_rest(fd, &mut bytes, header.size, name)?;
     let body = header.body(&bytes).map_err(bad)?;
-    let (tree, _) = pack::unpack(body, Order::Reversed).map_err(bad)?;
+    let (tree, used) = pack::unpack(body, Order::Reversed).map_err(bad)?;
+    if used != body.len() {
+        return Err(bad(FormatError::Size(header.size)));
+    }
     into.merge(tree.view())?;
     Ok(header.size)
 }
