@@ -136,11 +136,12 @@ static void looked_up_then_renamed(int count)
   kvtree_delete(&tree);
 }
 
-static void held_while_the_tree_grows(int count)
+static void held_while_the_tree_changes(int count)
 {
-  kvtree* tree = tree_with("old", 3);
+  kvtree* tree = tree_with("old", count);
   kvtree_elem* e = kvtree_elem_get(tree, "old1");
-  for (int i = 3; i < count; i++) kvtree_set_kv(tree, name("old", i), "value");
+  for (int i = 0; i < count; i++) kvtree_set_kv(tree, name("more", i), "value");
+  for (int i = 0; i < count; i++) kvtree_unset(tree, name("more", i));
   rename_to(e, "renamed");
   CHECK(kvtree_get(tree, "renamed") == e->hash);
   CHECK(kvtree_get(tree, "old1") == NULL);
@@ -249,6 +250,26 @@ static void moved_to_another_tree(int count)
   kvtree_delete(&third);
 }
 
+/* The tree to which elements were moved goes first. */
+static void moved_and_deleted_there(int count)
+{
+  kvtree *from = tree_with("old", count), *to = kvtree_new(), *outer = kvtree_new();
+  for (int i = 1; i < 3; i++) {
+    kvtree_elem* e = kvtree_elem_get(from, name("old", i));
+    list_remove(e);
+    list_insert_head(to, e);
+  }
+  kvtree_set(outer, "to", to);
+  kvtree_delete(&outer);
+  CHECK(kvtree_get(from, "old1") == NULL);
+  CHECK(kvtree_get(from, "old2") == NULL);
+  CHECK(kvtree_get(from, "absent") == NULL);
+  CHECK(kvtree_get(from, "old0") != NULL);
+  kvtree_set_kv(from, "old1", "value");
+  CHECK_INT(kvtree_size(from), count - 1);
+  kvtree_delete(&from);
+}
+
 static void extracted_and_put_back(int count)
 {
   kvtree* tree = tree_with("old", count);
@@ -290,10 +311,11 @@ int main(void)
     renamed_one_by_one_between_lookups(counts[i] > 1000 ? 1000 : counts[i]);
     renamed_one_by_one_between_changes(counts[i] > 1000 ? 1000 : counts[i]);
     looked_up_then_renamed(counts[i]);
-    held_while_the_tree_grows(counts[i]);
+    if (counts[i] > 32) held_while_the_tree_changes(counts[i]);
     keys_edited_in_place(counts[i]);
     unlinked_by_hand(counts[i]);
     moved_to_another_tree(counts[i]);
+    moved_and_deleted_there(counts[i]);
     extracted_and_put_back(counts[i]);
     the_list_can_be_walked_directly(counts[i]);
   }

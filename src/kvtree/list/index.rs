@@ -91,6 +91,7 @@ const RECENT: u64 = 4;
 /// several threads may read one tree as they could before.
 pub(super) struct Watch {
     stale: AtomicBool,
+    retired: AtomicBool,
     handed: AtomicU64,
     verified: AtomicU64,
     ring: [AtomicPtr<RawElem>; RING],
@@ -100,6 +101,7 @@ impl Default for Watch {
     fn default() -> Self {
         Watch {
             stale: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
             handed: AtomicU64::new(0),
             verified: AtomicU64::new(0),
             ring: [const { AtomicPtr::new(std::ptr::null_mut()) }; RING],
@@ -121,6 +123,19 @@ impl Watch {
 
     pub(super) fn mark_stale(&self) {
         self.stale.store(true, Relaxed);
+    }
+
+    pub(super) fn mark_fresh(&self) {
+        self.stale.store(false, Relaxed);
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Relaxed)
+    }
+
+    /// The tree of this index is being deleted.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Relaxed);
     }
 
     pub(super) fn hand_out(&self, elem: *mut RawElem) {
@@ -149,6 +164,14 @@ impl Watch {
         let last = handed.min(pending.max(RECENT));
         let of = |back: u64| self.ring[(handed - back) as usize % RING].load(Relaxed);
         Suspects::Some((1..=last).map(of).filter(|e| !e.is_null()).collect())
+    }
+
+    /// The elements that stay under suspicion, oldest first.
+    pub(super) fn recent(&self) -> Vec<*mut RawElem> {
+        let handed = self.handed.load(Relaxed);
+        let of = |back: u64| self.ring[(handed - back) as usize % RING].load(Relaxed);
+        let recent = (1..=handed.min(RECENT)).rev().map(of);
+        recent.filter(|e| !e.is_null()).collect()
     }
 
     /// All suspects were found unchanged.

@@ -82,20 +82,24 @@ pub(super) unsafe fn free_elem(elem: *mut RawElem) {
 pub(super) unsafe fn clear(tree: *mut RawTree) {
     // SAFETY: the list is well linked (caller); each element is visited once and then freed.
     unsafe {
-        drop_index(tree);
+        let mut retired = Vec::new();
+        retired.extend(retire_index(tree));
         let mut elem = (*tree).first;
         (*tree).first = ptr::null_mut();
         while !elem.is_null() {
             let mut next = (*elem).next;
             let subtree = (*elem).tree;
+            mark_former_owner(elem, ptr::null());
             if !subtree.is_null() {
-                drop_index(subtree);
+                retired.extend(retire_index(subtree));
                 next = chain((*subtree).first, next);
                 libc::free(subtree.cast());
             }
             free_elem(elem);
             elem = next;
         }
+        // Not earlier: as long as elements name them, they must serve no other tree.
+        retired.into_iter().for_each(|index| park_index(index));
         if (*tree).seal == seal_of(tree) {
             (*tree).count = 0;
         }
@@ -137,7 +141,10 @@ static PARKED: Mutex<Vec<Parked>> = Mutex::new(Vec::new());
 
 fn take_index() -> *mut Index {
     let parked = PARKED.lock().unwrap_or_else(|e| e.into_inner()).pop();
-    parked.map_or_else(|| Box::into_raw(Box::default()), |p| p.0)
+    let index = parked.map_or_else(|| Box::into_raw(Box::default()), |p| p.0);
+    // SAFETY: an index of ours. An element that named it may have marked it since it was parked.
+    unsafe { (*index).watch.mark_fresh() };
+    index
 }
 
 unsafe fn index_of(tree: *const RawTree) -> *mut Index {
@@ -152,38 +159,75 @@ unsafe fn index_of(tree: *const RawTree) -> *mut Index {
 }
 
 unsafe fn drop_index(tree: *mut RawTree) {
+    // SAFETY: as for the two halves.
+    unsafe { retire_index(tree).into_iter().for_each(|i| park_index(i)) }
+}
+
+/// Takes its index from a tree.
+unsafe fn retire_index(tree: *mut RawTree) -> Option<*mut Index> {
     // SAFETY: an index found in a tree is live and serves only it.
     unsafe {
         let index = index_of(tree);
         if index.is_null() {
-            return;
+            return None;
         }
         (*tree).index = ptr::null_mut();
-        *index = Index::default();
-        let mut parked = PARKED.lock().unwrap_or_else(|e| e.into_inner());
-        parked.push(Parked(index));
+        (*index).watch.retire();
+        Some(index)
     }
 }
 
-/// Makes the index say what the list says.
+unsafe fn park_index(index: *mut Index) {
+    // SAFETY: no tree has this index (caller).
+    unsafe { *index = Index::default() };
+    let mut parked = PARKED.lock().unwrap_or_else(|e| e.into_inner());
+    parked.push(Parked(index));
+}
+
+/// Makes the index say what the list says. Clients still hold what they were given last.
 unsafe fn build_index(tree: *mut RawTree) {
     // SAFETY: walks the list of a live, sealed tree (caller).
     unsafe {
+        let former = index_of(tree);
+        let mut held = match former.is_null() {
+            true => Vec::new(),
+            false => (*former).watch.recent(),
+        };
         drop_index(tree);
         let index = take_index();
         let table = &mut *addr_of_mut!((*index).table);
         table.reserve((*tree).count as usize);
         let mut elem = (*tree).first;
         let mut count = 0;
+        let mut linked = Vec::with_capacity(held.len());
         while !elem.is_null() {
             table.insert(hash_of(elem), elem);
+            mark_former_owner(elem, former);
             (*elem).owner = index;
+            if held.contains(&elem) {
+                linked.push(elem);
+            }
             elem = (*elem).next;
             count += 1;
         }
+        // Only what is still linked may be looked at again.
+        held.retain(|e| linked.contains(e));
+        held.into_iter().for_each(|e| (*index).watch.hand_out(e));
         table.first = (*tree).first;
         (*tree).count = count;
         (*tree).index = index;
+    }
+}
+
+/// An element that a client moved here by hand is still in the index of the tree where it was.
+unsafe fn mark_former_owner(elem: *const RawElem, expected: *const Index) {
+    // SAFETY: owner is NULL or an index, and indexes are never freed.
+    unsafe {
+        let owner = (*elem).owner;
+        let is_expected = owner.is_null() || ptr::eq(owner, expected);
+        if !is_expected && !(*owner).watch.is_retired() {
+            (*owner).watch.mark_stale();
+        }
     }
 }
 
@@ -280,7 +324,7 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
         }
         let mut found: *mut RawElem = ptr::null_mut();
         for elem in table.candidates(index::hash(key.to_bytes())) {
-            if !is_key(elem, key) || *(*elem).prev != elem {
+            if !is_key(elem, key) || !is_linked(elem, index) {
                 watch.mark_stale();
                 return Lookup::Unsure;
             }
@@ -297,6 +341,15 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
         }
         watch.mark_stale();
         Lookup::Unsure
+    }
+}
+
+/// False for an element that was taken out by hand, or put in front of one of another tree.
+unsafe fn is_linked(elem: *const RawElem, index: *const Index) -> bool {
+    // SAFETY: elem was linked by us or by a client that kept its links right.
+    unsafe {
+        let next = (*elem).next;
+        ptr::eq(*(*elem).prev, elem) && (next.is_null() || ptr::eq((*next).owner, index))
     }
 }
 
