@@ -253,12 +253,13 @@ static void handle(MPI_Comm* comm, int* code, ...)
 
 static void everything_on(MPI_Comm comm)
 {
-  send_and_recv(comm);
+  kvtree *sent = message(rank, 0), *tree = kvtree_new();
   for (int way = 0; way < 3; way++) exchanges((enum way)way, 1, comm);
-  kvtree* tree = kvtree_new();
+  CHECK_INT(kvtree_sendrecv(sent, (rank + 1) % size, tree, (rank + size - 1) % size, comm), KVTREE_SUCCESS);
   CHECK_INT(kvtree_bcast(tree, 0, comm), KVTREE_SUCCESS);
   CHECK(kvtree_send(tree, size + 7, comm) != KVTREE_SUCCESS);
   kvtree_delete(&tree);
+  kvtree_delete(&sent);
 }
 
 static void the_error_handler_stays(void)
@@ -293,7 +294,7 @@ static void the_error_handler_stays(void)
 static void communicators_come_and_go(void)
 {
   int world_rank = rank, world_size = size;
-  for (int i = 0; i < check_size(200, 5); i++) {
+  for (int i = 0; i < check_rounds(check_size(200, 5)); i++) {
     MPI_Comm part, copy;
     MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, -world_rank, &part);
     MPI_Comm_rank(part, &rank);
@@ -319,7 +320,8 @@ int main(int argc, char** argv)
   sendrecv_in_a_ring();
   bcast_from_each_root();
   for (int way = 0; way < 3; way++)
-    for (int pattern = 0; pattern < 16; pattern++) exchanges((enum way)way, pattern, MPI_COMM_WORLD);
+    for (int pattern = 0; pattern < 7 + check_rounds(40); pattern++)
+      exchanges((enum way)way, pattern, MPI_COMM_WORLD);
   empty_messages();
   queued_messages();
   large_messages();
