@@ -62,6 +62,9 @@ pub fn read_fd(name: &Path, fd: impl AsFd, into: TreeMut) -> Result<u64> {
     let header = Header::parse(&bytes).map_err(bad)?;
     read_rest(fd, &mut bytes, header.size, name)?;
     let body = header.body(&bytes).map_err(bad)?;
+    if pack::packed_length(body).map_err(bad)? != body.len() {
+        return Err(bad(FormatError::Size(header.size)));
+    }
     pack::merge_into(body, into, Order::AsPacked).map_err(bad)?;
     Ok(header.size)
 }

@@ -211,6 +211,8 @@ fn shared_level<C: Comm>(
     let level = i32::from_le_bytes(bytes);
     Ok(local.and_then(|_| match u64::try_from(level) {
         Ok(level) if level < above && level > 0 => Ok(level),
+        // Rank 0 says what is wrong with its map; others would only guess.
+        _ if comm.rank() != 0 => Ok(0),
         _ => Err(Error::MapLevel {
             path: prefix.to_owned(),
             level,
