@@ -133,18 +133,30 @@ pub fn exchange_direction<C: Comm>(
     arrived.merge_all(&route, 1, |_| true, &mut incoming)
 }
 
-/// As [`exchange_direction`] of a queue that holds at most one message, without making the queue.
+/// As [`exchange_direction`] for messages that are packed already. Every rank knows which ones it will
+/// receive and has made room for them, so nothing is announced and nothing can fail on one rank alone.
 pub(super) fn deliver<C: Comm>(
     comm: &C,
-    message: Option<(usize, Option<TreeRef>)>,
+    outgoing: &[(usize, &[u8])],
+    mut arrived: Arrived,
     incoming: &mut TreeMut,
     direction: Direction,
 ) -> Result<()> {
-    let messages = message.map(|(to, tree)| Ok((to, pack::packed(tree)?)));
-    let outgoing: Result<Vec<_>> = messages.into_iter().collect();
+    arrived.receive(comm, outgoing)?;
+    let route = Route::all_rounds(comm, direction);
+    arrived.merge_all(&route, 2, |_| true, incoming)
+}
+
+/// As [`exchange_direction`] for packed messages; one rank's failure to make them is the failure of all.
+pub(super) fn exchange_packed<C: Comm>(
+    comm: &C,
+    outgoing: Result<Vec<(usize, Vec<u8>)>>,
+    incoming: &mut TreeMut,
+    direction: Direction,
+) -> Result<()> {
     let given = outgoing.map(|outgoing| (Messages { outgoing }, ()));
     let (arrived, ()) = transfer(comm, given)?;
-    arrived.merge_all(&Route::all_rounds(comm, direction), 2, |_| true, incoming)
+    arrived.merge_all(&Route::all_rounds(comm, direction), 1, |_| true, incoming)
 }
 
 /// As [`exchange_direction`], each message in the direction that takes fewer hops.
@@ -171,6 +183,15 @@ pub fn exchange<C: Comm>(
     Ok(())
 }
 
+/// The rank that a key names.
+pub(super) fn destination(key: &[u8], size: usize) -> Result<usize> {
+    let rank = parse_rank(key).filter(|&rank| rank < size);
+    rank.ok_or_else(|| Error::Destination {
+        key: String::from_utf8_lossy(key).into_owned(),
+        size,
+    })
+}
+
 /// The packed messages of one rank.
 struct Messages {
     outgoing: Vec<(usize, Vec<u8>)>,
@@ -180,11 +201,7 @@ impl Messages {
     fn of(outgoing: Option<TreeRef>, size: usize) -> Result<Messages> {
         let mut packed: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for elem in outgoing.iter().flat_map(|t| t.iter()) {
-            let rank = parse_rank(elem.key_bytes()).filter(|&rank| rank < size);
-            let rank = rank.ok_or_else(|| Error::Destination {
-                key: String::from_utf8_lossy(elem.key_bytes()).into_owned(),
-                size,
-            })?;
+            let rank = destination(elem.key_bytes(), size)?;
             let message = match packed.remove(&rank) {
                 None => pack::packed(elem.tree())?,
                 Some(earlier) => joined(&earlier, elem.tree())?,
@@ -248,12 +265,9 @@ fn transfer<C: Comm, T>(comm: &C, given: Result<(Messages, T)>) -> Result<(Arriv
         true => agree(comm, given)?,
         false => given?,
     };
-    let mut arrived = agree(comm, Arrived::prepare(&notices))?;
+    let mut arrived = agree(comm, Arrived::announced(&notices))?;
     let sends = messages.outgoing.iter().map(|(to, b)| (*to, &b[..]));
-    let sends: Vec<_> = sends.collect();
-    let recvs = arrived.incoming.iter_mut();
-    let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
+    arrived.receive(comm, &sends.collect::<Vec<_>>())?;
     Ok((arrived, rest))
 }
 
@@ -267,28 +281,37 @@ fn joined(earlier: &[u8], tree: Option<TreeRef>) -> Result<Vec<u8>> {
 }
 
 /// Packed messages at their receiver, by sender.
-struct Arrived {
+pub(super) struct Arrived {
     incoming: BTreeMap<usize, Vec<u8>>,
     rounds: [u32; 2],
 }
 
 impl Arrived {
-    /// Room for everything that was announced.
-    fn prepare(notices: &[u64]) -> Result<Arrived> {
-        let mut arrived = Arrived {
-            incoming: BTreeMap::new(),
+    /// Room for messages of these senders and sizes.
+    pub(super) fn expected(messages: impl Iterator<Item = (usize, u64)>) -> Result<Arrived> {
+        let incoming: Result<_> = messages.map(|(from, n)| Ok((from, room(n)?))).collect();
+        Ok(Arrived {
+            incoming: incoming?,
             rounds: [0; 2],
-        };
-        for (from, &code) in notices.iter().enumerate() {
-            let notice = Notice::decode(code);
+        })
+    }
+
+    fn announced(notices: &[u64]) -> Result<Arrived> {
+        let notices = || notices.iter().map(|&code| Notice::decode(code));
+        let messages = notices().map(|n| n.size).enumerate();
+        let mut arrived = Arrived::expected(messages.filter(|(_, size)| *size > 0))?;
+        for notice in notices() {
             for (most, rounds) in arrived.rounds.iter_mut().zip(notice.rounds) {
                 *most = rounds.max(*most);
             }
-            if notice.size > 0 {
-                arrived.incoming.insert(from, room(notice.size)?);
-            }
         }
         Ok(arrived)
+    }
+
+    fn receive<C: Comm>(&mut self, comm: &C, sends: &[(usize, &[u8])]) -> Result<()> {
+        let recvs = self.incoming.iter_mut();
+        let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
+        Ok(comm.transfer(TAG, sends, &mut recvs)?)
     }
 
     /// Merges the messages of the senders that `goes_here` below their senders' keys, giving the

@@ -166,6 +166,52 @@ fn walk<'a>(
     Ok(true)
 }
 
+/// A packed tree, seen without unpacking it.
+#[derive(Clone, Copy)]
+pub struct Packed<'a>(&'a [u8]);
+
+impl<'a> Packed<'a> {
+    /// The tree that fills `bytes`.
+    pub fn new(bytes: &'a [u8]) -> std::result::Result<Self, FormatError> {
+        let length = packed_length(bytes)?;
+        Ok(Packed(&bytes[..length]))
+    }
+
+    /// The same, when the bytes are known to be right.
+    pub(super) fn checked(bytes: &'a [u8]) -> Self {
+        Packed(bytes)
+    }
+
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    pub fn children(self) -> impl Iterator<Item = (&'a CStr, Packed<'a>)> {
+        let mut reader = Reader {
+            bytes: self.0,
+            at: 0,
+        };
+        let count = reader.count().unwrap_or(0);
+        (0..count).map_while(move |_| {
+            let key = reader.key().ok()?;
+            let below = Packed::new(&self.0[reader.at..]).ok()?;
+            reader.at += below.0.len();
+            Some((key, below))
+        })
+    }
+
+    pub fn get(self, key: &CStr) -> Option<Packed<'a>> {
+        self.children()
+            .find(|(k, _)| *k == key)
+            .map(|(_, below)| below)
+    }
+
+    /// The first value of `key`.
+    pub fn value(self, key: &CStr) -> Option<&'a CStr> {
+        self.get(key)?.children().next().map(|(value, _)| value)
+    }
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
