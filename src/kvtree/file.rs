@@ -43,7 +43,7 @@ pub fn write_fd(fd: impl AsFd, tree: TreeRef) -> Result<u64> {
 
 /// Reads a tree at the current offset, merges it into `into` and returns the number of bytes it took;
 /// 0 when there is nothing to read. `name` is for messages only.
-pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
+pub fn read_fd(name: &Path, fd: impl AsFd, into: TreeMut) -> Result<u64> {
     let bad = |source| Error::BadFile {
         path: name.to_owned(),
         source,
@@ -62,8 +62,10 @@ pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
     let header = Header::parse(&bytes).map_err(bad)?;
     read_rest(fd, &mut bytes, header.size, name)?;
     let body = header.body(&bytes).map_err(bad)?;
-    let (tree, _) = pack::unpack(body, Order::Reversed).map_err(bad)?;
-    into.merge(tree.view())?;
+    if pack::packed_length(body).map_err(bad)? != body.len() {
+        return Err(bad(FormatError::Size(header.size)));
+    }
+    pack::merge_into(body, into, Order::AsPacked).map_err(bad)?;
     Ok(header.size)
 }
 

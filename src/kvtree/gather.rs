@@ -7,7 +7,7 @@
 
 use super::exchange::{self, Direction};
 use super::value::{parse_int, parse_rank, rank_text, signed_text};
-use super::{Error, Result, Tree, TreeMut, TreeRef, agree, file};
+use super::{Error, Result, Tree, TreeMut, TreeRef, agree, file, pack};
 use crate::comm::{Comm, Op};
 use crate::storage::{self, Staged};
 use std::ffi::{CStr, CString, OsString};
@@ -43,18 +43,13 @@ fn suffix(level: u32, writer: usize) -> CString {
 pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeRef>) -> Result<()> {
     let mut files = Vec::new();
     let mut level = 0;
-    let mut outgoing = Tree::new();
-    let mut place = choose_writer(comm, super::pack::packed_size(data) as u64)?;
-    exchange::enqueue(&mut outgoing.edit(), place.writer as i32, data)?;
+    let mut place = choose_writer(comm, pack::packed_size(data) as u64)?;
+    let mut entry = Some(data);
+    let mut entry_tree;
     loop {
         let mut received = Tree::new();
-        let direction = Direction::Left;
-        exchange::exchange_direction(
-            comm,
-            Some(outgoing.view()),
-            Some(received.edit()),
-            direction,
-        )?;
+        let message = entry.map(|tree| (place.writer, tree));
+        exchange::deliver(comm, message, &mut received.edit(), Direction::Left)?;
         let is_top = level > 0 && place.covers_all;
         let name = match is_top {
             true => c"".to_owned(),
@@ -69,19 +64,9 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
             break;
         }
         level += 1;
-        let entry = writes.then(|| map_entry(&name));
-        let size = entry
-            .as_ref()
-            .map_or(0, |e| super::pack::packed_size(Some(e.view())));
-        place = choose_writer(comm, size as u64)?;
-        outgoing = Tree::new();
-        if let Some(entry) = entry {
-            exchange::enqueue(
-                &mut outgoing.edit(),
-                place.writer as i32,
-                Some(entry.view()),
-            )?;
-        }
+        entry_tree = map_entry(&name);
+        entry = writes.then(|| Some(entry_tree.view()));
+        place = choose_writer(comm, entry.map_or(0, pack::packed_size) as u64)?;
     }
     publish(comm, prefix, files)
 }
@@ -226,6 +211,8 @@ fn shared_level<C: Comm>(
     let level = i32::from_le_bytes(bytes);
     Ok(local.and_then(|_| match u64::try_from(level) {
         Ok(level) if level < above && level > 0 => Ok(level),
+        // Rank 0 says what is wrong with its map; others would only guess.
+        _ if comm.rank() != 0 => Ok(0),
         _ => Err(Error::MapLevel {
             path: prefix.to_owned(),
             level,
