@@ -354,6 +354,26 @@ static int read_without_permission_to_write(void)
   return failed;
 }
 
+/* A file that someone replaces without asking for the lock: the holder of the lock still has the last
+ * word, and who waited for the lock gets the new file. */
+static void replaced_while_locked(void)
+{
+  kvtree* tree = kvtree_new();
+  int fd = -1, value = 0;
+  kvtree_util_set_int(tree, "V", 1);
+  CHECK_INT(kvtree_write_file("replaced", tree), KVTREE_SUCCESS);
+  CHECK_INT(kvtree_lock_open_read("replaced", &fd, tree), KVTREE_SUCCESS);
+  kvtree_util_set_int(tree, "V", 2);
+  CHECK_INT(kvtree_write_file("replaced", tree), KVTREE_SUCCESS);
+  kvtree_util_set_int(tree, "V", 3);
+  CHECK_INT(kvtree_write_close_unlock("replaced", &fd, tree), KVTREE_SUCCESS);
+  kvtree_unset_all(tree);
+  CHECK_INT(kvtree_read_with_lock("replaced", tree), KVTREE_SUCCESS);
+  CHECK_INT(kvtree_util_get_int(tree, "V", &value), KVTREE_SUCCESS);
+  CHECK_INT(value, 3);
+  kvtree_delete(&tree);
+}
+
 static void read_only_data(void)
 {
   kvtree* tree = sample();
@@ -442,6 +462,7 @@ int main(void)
   places_that_cannot_be_written();
   links_stay();
   locked_files();
+  replaced_while_locked();
   read_only_data();
   two_processes_add();
   write_to_gather_and_back();
