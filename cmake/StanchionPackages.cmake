@@ -39,7 +39,7 @@ function(stanchion_install_package name version)
   set(members)
   if(STANCHION_MPI)
     list(APPEND members "${name} stanchion MPI")
-  elseif(NOT name MATCHES "^(stanchion|rankstr)$")
+  elseif("base" IN_LIST ARGN AND NOT name STREQUAL "stanchion")
     # As upstream: without MPI the plain name is the base library.
     list(APPEND members "${name} stanchion_base")
   endif()

@@ -65,7 +65,7 @@ debian_packages() {
 
 rust_wanted() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$repo/Cargo.toml"; }
 rust_present() { have cargo && (cd "$repo" && cargo --version 2>/dev/null | awk '{print $2}'); }
-rust_in_apt() { have apt-cache && apt-cache policy cargo 2>/dev/null | awk '/Candidate:/ {print $2}' | sed 's/[+~-].*//'; }
+rust_in_apt() { have apt-cache && apt-cache policy rustc 2>/dev/null | awk '/Candidate:/ {print $2}' | sed 's/[+~-].*//'; }
 
 rust() {
   local wanted present offered

@@ -1,7 +1,7 @@
 //! Copying trees into trees, and ordering them.
 
 use super::value::parse_int;
-use super::{Cursor, Error, Result, TreeMut, TreeRef};
+use super::{Cursor, Error, Result, Tree, TreeMut, TreeRef};
 use std::cmp::Reverse;
 
 impl TreeMut<'_> {
@@ -9,10 +9,14 @@ impl TreeMut<'_> {
     ///
     /// New keys go to the head one after the other, so a copy has the reverse order of its source.
     pub fn merge(&mut self, from: TreeRef) -> Result<()> {
+        let target = self.view().as_raw();
         let mut cursor = Cursor::new(self.edit());
         let mut complete = Ok(());
         let mut source = from.preorder();
         while let Some((depth, elem)) = source.next() {
+            if elem.tree().is_some_and(|below| below.as_raw() == target) {
+                return self.merge_from_above(from);
+            }
             cursor.climb_to(depth);
             match elem.key() {
                 Some(key) => cursor.enter(key),
@@ -23,6 +27,13 @@ impl TreeMut<'_> {
             }
         }
         complete
+    }
+
+    /// This tree is part of `from`, and would grow while it is being copied: copy that first.
+    fn merge_from_above(&mut self, from: TreeRef) -> Result<()> {
+        let mut copy = Tree::new();
+        copy.edit().merge(from)?;
+        self.merge(copy.view())
     }
 
     pub fn sort(&mut self, descending: bool) {

@@ -300,6 +300,9 @@ fn parse_address(text: &[u8]) -> Option<usize> {
 /// `strtod`, independent of the locale; `None` where the number is too large for a double.
 fn parse_double(text: &[u8]) -> Option<f64> {
     let text = text.trim_ascii_start();
+    if let Some(value) = parse_hex_double(text) {
+        return Some(value);
+    }
     let number = &text[..number_length(text)];
     let number = std::str::from_utf8(number).ok()?;
     if number.is_empty() {
@@ -308,6 +311,15 @@ fn parse_double(text: &[u8]) -> Option<f64> {
     let value: f64 = number.parse().ok()?;
     let written_infinite = number.contains(['i', 'I']);
     (value.is_finite() || value.is_nan() || written_infinite).then_some(value)
+}
+
+/// A whole number in hexadecimal, as the CRC setter writes it.
+fn parse_hex_double(text: &[u8]) -> Option<f64> {
+    let (negative, magnitude, count) = scan(text, 0);
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_hex = matches!(digits, [b'0', b'x' | b'X', ..]) && count > 0;
+    let value = magnitude.filter(|_| is_hex)? as f64;
+    Some(if negative { -value } else { value })
 }
 
 /// How many bytes at the start form a number (or `inf`, `nan`).

@@ -8,7 +8,7 @@
 use super::raw::RawElem;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 /// Same for every copy of the library in one process, since trees cross between them.
 pub(super) fn hash(key: &[u8]) -> u64 {
@@ -47,8 +47,10 @@ impl Table {
         self.entries.len()
     }
 
-    pub(super) fn reserve(&mut self, additional: usize) {
-        self.entries.reserve(additional, |e| e.hash);
+    /// Forgets everything and makes room.
+    pub(super) fn restart(&mut self, room: usize) {
+        self.entries.clear();
+        self.entries.reserve(room, |e| e.hash);
     }
 
     pub(super) fn insert(&mut self, hash: u64, elem: *mut RawElem) {
@@ -81,20 +83,22 @@ impl Table {
     }
 }
 
-/// Elements remembered one by one; beyond that the whole list is checked.
-const RING: usize = 64;
 /// Elements that stay under suspicion however often they were found unchanged: a client that asks
 /// for an element, looks something up and then renames the element still holds these.
-const RECENT: u64 = 4;
+const RECENT: usize = 4;
+const SMALLEST_RING: usize = 64;
 
 /// What clients were given since the index was last found right. Reads only touch atomics, so that
 /// several threads may read one tree as they could before.
+///
+/// The ring remembers a quarter of the elements one by one. When more were handed out the whole list
+/// is checked, which costs no more than handing that many out did.
 pub(super) struct Watch {
     stale: AtomicBool,
     retired: AtomicBool,
-    handed: AtomicU64,
-    verified: AtomicU64,
-    ring: [AtomicPtr<RawElem>; RING],
+    handed: AtomicUsize,
+    verified: AtomicUsize,
+    ring: Box<[AtomicPtr<RawElem>]>,
 }
 
 impl Default for Watch {
@@ -102,18 +106,11 @@ impl Default for Watch {
         Watch {
             stale: AtomicBool::new(false),
             retired: AtomicBool::new(false),
-            handed: AtomicU64::new(0),
-            verified: AtomicU64::new(0),
-            ring: [const { AtomicPtr::new(std::ptr::null_mut()) }; RING],
+            handed: AtomicUsize::new(0),
+            verified: AtomicUsize::new(0),
+            ring: Box::default(),
         }
     }
-}
-
-pub(super) enum Suspects {
-    /// Only these may have changed.
-    Some(Vec<*mut RawElem>),
-    /// More were handed out than are remembered.
-    All,
 }
 
 impl Watch {
@@ -125,57 +122,98 @@ impl Watch {
         self.stale.store(true, Relaxed);
     }
 
-    pub(super) fn mark_fresh(&self) {
-        self.stale.store(false, Relaxed);
+    /// The tree of this index is being deleted.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Relaxed);
     }
 
     pub(super) fn is_retired(&self) -> bool {
         self.retired.load(Relaxed)
     }
 
-    /// The tree of this index is being deleted.
-    pub(super) fn retire(&self) {
-        self.retired.store(true, Relaxed);
+    pub(super) fn is_quiet(&self) -> bool {
+        self.handed.load(Relaxed) == 0
+    }
+
+    /// Makes the ring fit a tree of `count` elements.
+    pub(super) fn fit(&mut self, count: usize) {
+        if self.ring.len() < SMALLEST_RING || self.ring.len() < count / 4 {
+            let length = (count / 2).max(SMALLEST_RING).next_power_of_two();
+            let mut ring = Vec::new();
+            ring.resize_with(length, AtomicPtr::default);
+            let kept = self.held();
+            // What was not looked at yet is forgotten, so everything must be.
+            let all = if self.pending() > 0 { 2 * length } else { 0 };
+            self.ring = ring.into_boxed_slice();
+            self.handed = AtomicUsize::new(0);
+            self.verified = AtomicUsize::new(0);
+            kept.into_iter().for_each(|elem| self.hand_out(elem));
+            self.settle();
+            *self.handed.get_mut() += all;
+        }
     }
 
     pub(super) fn hand_out(&self, elem: *mut RawElem) {
-        let n = self.handed.fetch_add(1, Relaxed);
-        self.ring[n as usize % RING].store(elem, Relaxed);
+        if self.ring.is_empty() {
+            return; // an index that serves no tree
+        }
+        let slot = self.handed.fetch_add(1, Relaxed) & (self.ring.len() - 1);
+        self.ring[slot].store(elem, Relaxed);
     }
 
-    /// The element is about to leave the tree; it must not be looked at again.
+    /// The element is about to leave the tree; it must not be looked at again. Nothing is pending.
     pub(super) fn forget(&self, elem: *mut RawElem) {
-        if self.handed.load(Relaxed) == 0 {
-            return;
-        }
-        for slot in &self.ring {
+        for back in 1..=RECENT.min(self.ring.len()) {
+            let slot = self.slot(back);
             if slot.load(Relaxed) == elem {
                 slot.store(std::ptr::null_mut(), Relaxed);
             }
         }
     }
 
-    pub(super) fn suspects(&self) -> Suspects {
-        let handed = self.handed.load(Relaxed);
-        let pending = handed - self.verified.load(Relaxed).min(handed);
-        if pending > RING as u64 {
-            return Suspects::All;
-        }
-        let last = handed.min(pending.max(RECENT));
-        let of = |back: u64| self.ring[(handed - back) as usize % RING].load(Relaxed);
-        Suspects::Some((1..=last).map(of).filter(|e| !e.is_null()).collect())
+    fn slot(&self, back: usize) -> &AtomicPtr<RawElem> {
+        let at = self.handed.load(Relaxed).wrapping_sub(back);
+        &self.ring[at & (self.ring.len() - 1)]
     }
 
-    /// The elements that stay under suspicion, oldest first.
-    pub(super) fn recent(&self) -> Vec<*mut RawElem> {
-        let handed = self.handed.load(Relaxed);
-        let of = |back: u64| self.ring[(handed - back) as usize % RING].load(Relaxed);
-        let recent = (1..=handed.min(RECENT)).rev().map(of);
-        recent.filter(|e| !e.is_null()).collect()
+    /// How many elements were handed out since the index was last found right.
+    fn pending(&self) -> usize {
+        self.handed.load(Relaxed) - self.verified.load(Relaxed)
+    }
+
+    fn latest(&self, count: usize) -> impl Iterator<Item = *mut RawElem> {
+        let count = count.min(self.handed.load(Relaxed)).min(self.ring.len());
+        let elems = (1..=count).map(|back| self.slot(back).load(Relaxed));
+        elems.filter(|elem| !elem.is_null())
+    }
+
+    /// The elements that a client may have changed, or `None` if they are too many to name.
+    pub(super) fn suspects(&self) -> Option<impl Iterator<Item = *mut RawElem>> {
+        let pending = self.pending();
+        let known = pending <= self.ring.len();
+        known.then(|| self.latest(pending.max(RECENT)))
     }
 
     /// All suspects were found unchanged.
     pub(super) fn settle(&self) {
         self.verified.store(self.handed.load(Relaxed), Relaxed);
+    }
+
+    /// The elements that stay under suspicion, oldest first.
+    pub(super) fn held(&self) -> Vec<*mut RawElem> {
+        let mut held: Vec<_> = self.latest(RECENT).collect();
+        held.reverse();
+        held
+    }
+
+    /// The index was built anew for `count` elements. Clients still hold some of them.
+    pub(super) fn renew(&mut self, count: usize, held: &[*mut RawElem]) {
+        *self = Watch {
+            ring: std::mem::take(&mut self.ring),
+            ..Watch::default()
+        };
+        self.fit(count);
+        held.iter().for_each(|&elem| self.hand_out(elem));
+        self.settle();
     }
 }

@@ -6,7 +6,7 @@
 //! before a key is called absent all elements that clients were given since are compared too. Where
 //! the two disagree the list is right; the next change builds the index anew.
 
-use super::index::{self, Index, Suspects};
+use super::index::{self, Index};
 use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull, addr_of_mut};
 use std::sync::Mutex;
@@ -89,7 +89,7 @@ pub(super) unsafe fn clear(tree: *mut RawTree) {
         while !elem.is_null() {
             let mut next = (*elem).next;
             let subtree = (*elem).tree;
-            mark_former_owner(elem, ptr::null());
+            warn_former_owner(elem, ptr::null());
             if !subtree.is_null() {
                 retired.extend(retire_index(subtree));
                 next = chain((*subtree).first, next);
@@ -141,10 +141,7 @@ static PARKED: Mutex<Vec<Parked>> = Mutex::new(Vec::new());
 
 fn take_index() -> *mut Index {
     let parked = PARKED.lock().unwrap_or_else(|e| e.into_inner()).pop();
-    let index = parked.map_or_else(|| Box::into_raw(Box::default()), |p| p.0);
-    // SAFETY: an index of ours. An element that named it may have marked it since it was parked.
-    unsafe { (*index).watch.mark_fresh() };
-    index
+    parked.map_or_else(|| Box::into_raw(Box::default()), |p| p.0)
 }
 
 unsafe fn index_of(tree: *const RawTree) -> *mut Index {
@@ -156,11 +153,6 @@ unsafe fn index_of(tree: *const RawTree) -> *mut Index {
             ptr::null_mut()
         }
     }
-}
-
-unsafe fn drop_index(tree: *mut RawTree) {
-    // SAFETY: as for the two halves.
-    unsafe { retire_index(tree).into_iter().for_each(|i| park_index(i)) }
 }
 
 /// Takes its index from a tree.
@@ -184,43 +176,39 @@ unsafe fn park_index(index: *mut Index) {
     parked.push(Parked(index));
 }
 
-/// Makes the index say what the list says. Clients still hold what they were given last.
+/// Makes the index say what the list says.
 unsafe fn build_index(tree: *mut RawTree) {
     // SAFETY: walks the list of a live, sealed tree (caller).
     unsafe {
-        let former = index_of(tree);
-        let mut held = match former.is_null() {
-            true => Vec::new(),
-            false => (*former).watch.recent(),
-        };
-        drop_index(tree);
-        let index = take_index();
-        let table = &mut *addr_of_mut!((*index).table);
-        table.reserve((*tree).count as usize);
-        let mut elem = (*tree).first;
-        let mut count = 0;
+        if (*tree).index.is_null() {
+            (*tree).index = take_index();
+        }
+        let index = (*tree).index;
+        let (table, watch) = (addr_of_mut!((*index).table), addr_of_mut!((*index).watch));
+        let (table, watch) = (&mut *table, &mut *watch);
+        let mut held = watch.held();
         let mut linked = Vec::with_capacity(held.len());
+        table.restart((*tree).count as usize);
+        let mut elem = (*tree).first;
         while !elem.is_null() {
             table.insert(hash_of(elem), elem);
-            mark_former_owner(elem, former);
+            warn_former_owner(elem, index);
             (*elem).owner = index;
             if held.contains(&elem) {
                 linked.push(elem);
             }
             elem = (*elem).next;
-            count += 1;
         }
-        // Only what is still linked may be looked at again.
-        held.retain(|e| linked.contains(e));
-        held.into_iter().for_each(|e| (*index).watch.hand_out(e));
         table.first = (*tree).first;
-        (*tree).count = count;
-        (*tree).index = index;
+        (*tree).count = table.len() as u32;
+        // What is no longer linked may be freed, and must not be looked at again.
+        held.retain(|elem| linked.contains(elem));
+        watch.renew(table.len(), &held);
     }
 }
 
 /// An element that a client moved here by hand is still in the index of the tree where it was.
-unsafe fn mark_former_owner(elem: *const RawElem, expected: *const Index) {
+unsafe fn warn_former_owner(elem: *const RawElem, expected: *const Index) {
     // SAFETY: owner is NULL or an index, and indexes are never freed.
     unsafe {
         let owner = (*elem).owner;
@@ -252,16 +240,24 @@ unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
     // SAFETY: the index belongs to the live tree; suspects are elements that were never removed.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        let unchanged = |elem: *mut RawElem| table.contains(hash_of(elem), elem);
+        if watch.is_quiet() {
+            return true;
+        }
         let right = match watch.suspects() {
-            Suspects::Some(elems) => elems.into_iter().all(unchanged),
-            Suspects::All => matches_list(tree, index),
+            Some(mut elems) => elems.all(|elem| table.contains(hash_of(elem), elem)),
+            None => matches_list(tree, index),
         };
         if right {
             watch.settle();
         }
         right
     }
+}
+
+/// As [`believable`], for an index that may be stale already or serve another tree.
+unsafe fn may_be_believed(tree: *const RawTree, index: *mut Index) -> bool {
+    // SAFETY: the suspects of a stale index are not looked at.
+    unsafe { index == index_of(tree) && !(*index).watch.is_stale() && believable(tree, index) }
 }
 
 unsafe fn matches_list(tree: *const RawTree, index: *mut Index) -> bool {
@@ -318,38 +314,35 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
     // SAFETY: the index belongs to the live tree, its candidates are elements of it.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        if watch.is_stale() || table.first != (*tree).first {
+        if watch.is_stale() {
+            return Lookup::Unsure;
+        }
+        if table.first != (*tree).first || !believable(tree, index) {
             watch.mark_stale();
             return Lookup::Unsure;
         }
-        let mut found: *mut RawElem = ptr::null_mut();
-        for elem in table.candidates(index::hash(key.to_bytes())) {
-            if !is_key(elem, key) || !is_linked(elem, index) {
-                watch.mark_stale();
-                return Lookup::Unsure;
-            }
-            if !found.is_null() {
-                return Lookup::Unsure; // a key that stands twice: the first in the list counts
-            }
-            found = elem;
-        }
-        if !found.is_null() {
-            return Lookup::Found(found);
-        }
-        if believable(tree, index) {
+        let mut candidates = table.candidates(index::hash(key.to_bytes()));
+        let Some(elem) = candidates.next() else {
             return Lookup::Absent;
+        };
+        if candidates.next().is_some() {
+            return Lookup::Unsure; // a key that stands twice: the first in the list counts
         }
-        watch.mark_stale();
-        Lookup::Unsure
+        if !is_key(elem, key) || !is_linked(elem, index) {
+            watch.mark_stale();
+            return Lookup::Unsure;
+        }
+        Lookup::Found(elem)
     }
 }
 
-/// False for an element that was taken out by hand, or put in front of one of another tree.
+/// False for an element that a client took out, or put in front of one of another tree.
 unsafe fn is_linked(elem: *const RawElem, index: *const Index) -> bool {
     // SAFETY: elem was linked by us or by a client that kept its links right.
     unsafe {
         let next = (*elem).next;
-        ptr::eq(*(*elem).prev, elem) && (next.is_null() || ptr::eq((*next).owner, index))
+        let follows = next.is_null() || ptr::eq((*next).owner, index);
+        ptr::eq(*(*elem).prev, elem) && ((*index).watch.is_quiet() || follows)
     }
 }
 
@@ -412,6 +405,7 @@ pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: 
         let table = &mut *addr_of_mut!((*index).table);
         table.insert(hash_of(elem), elem);
         (*elem).owner = index;
+        (*addr_of_mut!((*index).watch)).fit(table.len());
         if known_head {
             table.first = (*tree).first;
         }
@@ -423,6 +417,9 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
     // SAFETY: elem is linked; its owner is NULL or an index that was never freed.
     unsafe {
         let index = (*elem).owner;
+        if !index.is_null() && !may_be_believed(tree, index) {
+            (*index).watch.mark_stale();
+        }
         let known_head = !index.is_null() && (*index).table.first == (*tree).first;
         unlink(elem);
         if (*tree).seal == seal_of(tree) {
@@ -434,10 +431,12 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
         (*elem).owner = ptr::null_mut();
         (*index).watch.forget(elem);
         let table = &mut *addr_of_mut!((*index).table);
-        if !table.remove(hash_of(elem), elem) || index != index_of(tree) {
+        if !table.remove(hash_of(elem), elem) {
             (*index).watch.mark_stale();
-            forget_stale_index(tree);
-            return;
+        }
+        if (*index).watch.is_stale() {
+            // An entry that cannot be found by its key must not outlive its element.
+            return rebuild_if_indexed(tree);
         }
         if known_head {
             table.first = (*tree).first;
@@ -448,8 +447,7 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
     }
 }
 
-/// The entry of a renamed element cannot be found by its hash, and must not outlive the element.
-unsafe fn forget_stale_index(tree: *mut RawTree) {
+unsafe fn rebuild_if_indexed(tree: *mut RawTree) {
     // SAFETY: tree is live (caller).
     unsafe {
         if !index_of(tree).is_null() {
@@ -466,7 +464,7 @@ unsafe fn forget_small_index(tree: *mut RawTree) {
             (*elem).owner = ptr::null_mut();
             elem = (*elem).next;
         }
-        drop_index(tree);
+        retire_index(tree).into_iter().for_each(|i| park_index(i));
     }
 }
 
