@@ -311,7 +311,7 @@ static void locked_files(void)
   CHECK(fd >= 0);
   CHECK_INT(kvtree_size(read), 0);
   int other = open("locked", O_RDWR);
-  CHECK(flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
+  CHECK(flock(other, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK);
   CHECK_INT(kvtree_write_close_unlock("locked", &fd, tree), KVTREE_SUCCESS);
   CHECK_INT(fd, -1);
   CHECK_INT(flock(other, LOCK_EX | LOCK_NB), 0);
