@@ -90,8 +90,9 @@ static void serial_pass(int n, int times, double* seconds)
     STEP(READ, 1, { kvtree_read_file(file, copies[t]); })
     unlink(file);
   }
-  STEP(ITERATE, 1, { for (kvtree_elem* e = kvtree_elem_first(kvtree_get(trees[t], "K")); e; e = kvtree_elem_next(e)) found += e->key != NULL; })
   STEP(UNSET, scale, { for (int i = 0; i < sample; i++) kvtree_unset_kv_int(trees[t], "K", i); })
+  kvtree* keys;
+  STEP(ITERATE, 1, { keys = kvtree_get(unpacked[t], "K"); for (kvtree_elem* e = kvtree_elem_first(keys); e; e = kvtree_elem_next(e)) found += e->key != NULL; })
   STEP(RECORDS, 1, { kvtree* c = kvtree_new(); add_records(c, n < 10 ? 1 : n / 10); kvtree_delete(&c); })
 #undef STEP
   if (found != (long)times * (sample + n)) printf("WRONG: found %ld\n", found);

@@ -344,8 +344,8 @@ unsafe fn is_linked(elem: *const RawElem, index: *const Index) -> bool {
     // SAFETY: elem was linked by us or by a client that kept its links right.
     unsafe {
         let next = (*elem).next;
-        let follows = next.is_null() || ptr::eq((*next).owner, index);
-        ptr::eq(*(*elem).prev, elem) && ((*index).watch.is_quiet() || follows)
+        let follows = || next.is_null() || ptr::eq((*next).owner, index);
+        ptr::eq(*(*elem).prev, elem) && ((*index).watch.is_quiet() || follows())
     }
 }
 
