@@ -231,7 +231,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let plan = faults::plan([]);
-        assert!(open_read(&path).unwrap_err().is_not_found());
+        assert_eq!(open_read(&path).unwrap_err().errno(), Errno::NOENT);
         assert_eq!(plan.trace(), [Open]);
 
         let plan = faults::plan([faults::fail(Errno::STALE)]);
