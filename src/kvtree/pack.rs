@@ -139,3 +139,6 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 }
+
+#[cfg(test)]
+mod tests;
