@@ -381,3 +381,6 @@ impl Route {
         kept
     }
 }
+
+#[cfg(test)]
+mod tests;
