@@ -41,11 +41,22 @@ fn suffix(level: u32, writer: usize) -> CString {
 
 /// Writes the trees of all ranks of `comm`.
 pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeRef>) -> Result<()> {
+    write_in_segments(comm, prefix, data, SEGMENT)
+}
+
+/// As [`write_gather`] with segments of so many bytes, at least two entries of a map.
+fn write_in_segments<C: Comm>(
+    comm: &C,
+    prefix: Option<&Path>,
+    data: Option<TreeRef>,
+    segment: u64,
+) -> Result<()> {
     let mut files = Vec::new();
     let mut level = 0;
     let mut outgoing = Tree::new();
-    let mut place = choose_writer(comm, super::pack::packed_size(data) as u64)?;
-    exchange::enqueue(&mut outgoing.edit(), place.writer as i32, data)?;
+    let mut place = choose_writer(comm, super::pack::packed_size(data) as u64, segment)?;
+    // A tree that cannot be copied must not keep the other ranks waiting: all fail in the end.
+    let queued = exchange::enqueue(&mut outgoing.edit(), place.writer as i32, data);
     loop {
         let mut received = Tree::new();
         let direction = Direction::Left;
@@ -73,7 +84,7 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
         let size = entry
             .as_ref()
             .map_or(0, |e| super::pack::packed_size(Some(e.view())));
-        place = choose_writer(comm, size as u64)?;
+        place = choose_writer(comm, size as u64, segment)?;
         outgoing = Tree::new();
         if let Some(entry) = entry {
             exchange::enqueue(
@@ -83,7 +94,7 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
             )?;
         }
     }
-    publish(comm, prefix, files)
+    publish(comm, prefix, queued.map(|()| files))
 }
 
 struct Place {
@@ -94,11 +105,11 @@ struct Place {
 
 /// A rank starts a new segment when its last byte lies beyond the segment in which its first one is;
 /// it writes for itself and for all ranks up to the next start.
-fn choose_writer<C: Comm>(comm: &C, size: u64) -> Result<Place> {
+fn choose_writer<C: Comm>(comm: &C, size: u64, segment: u64) -> Result<Place> {
     let mut end = [size];
     comm.scan(Op::Sum, &mut end)?;
     let start = end[0] - size;
-    let crosses = size > 0 && (end[0] - 1) / SEGMENT > start / SEGMENT;
+    let crosses = size > 0 && (end[0] - 1) / segment > start / segment;
     let starts = crosses || comm.rank() == 0;
     let mut writer = [if starts { comm.rank() as u64 } else { 0 }];
     comm.scan(Op::Max, &mut writer)?;
@@ -127,8 +138,13 @@ fn map_entry(name: &CStr) -> Tree {
 }
 
 /// Stages this rank's files, and lets them appear once all ranks have staged theirs.
-fn publish<C: Comm>(comm: &C, prefix: Option<&Path>, files: Vec<(CString, Tree)>) -> Result<()> {
-    let staged = prefix.ok_or(NO_PREFIX).and_then(|prefix| {
+fn publish<C: Comm>(
+    comm: &C,
+    prefix: Option<&Path>,
+    files: Result<Vec<(CString, Tree)>>,
+) -> Result<()> {
+    let staged = files.and_then(|files| {
+        let prefix = prefix.ok_or(NO_PREFIX)?;
         let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
         files.iter().map(stage).collect::<Result<Vec<_>>>()
     });
@@ -342,3 +358,6 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
 fn read_tree(source: &Source) -> Result<Tree> {
     Ok(read_source(Some(source))?.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

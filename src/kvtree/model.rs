@@ -114,6 +114,16 @@ impl Model {
             if descending { b.cmp(&a) } else { a.cmp(&b) }
         });
     }
+
+    /// The same content whatever its order; empty trees for NULL.
+    pub(super) fn sorted(&self) -> Model {
+        let mut sorted = self.clone();
+        sorted.sort_by(false, CStr::to_owned);
+        for node in &mut sorted.0 {
+            node.below = Some(node.below.take().unwrap_or_default().sorted());
+        }
+        sorted
+    }
 }
 
 /// Calls the C library, as `kvtree_sort_int` is defined by it.

@@ -264,23 +264,14 @@ proptest! {
             let results = kind.results(&outgoing, &vec![Model::default(); outgoing.len()]);
             for (to, result) in results.iter().enumerate() {
                 for (from, outgoing) in outgoing.iter().enumerate() {
-                    let sent = outgoing.get(&number(to)).map(sorted);
-                    prop_assert_eq!(result.get(&number(from)).map(sorted), sent);
+                    let sent = outgoing.get(&number(to)).map(Model::sorted);
+                    prop_assert_eq!(result.get(&number(from)).map(Model::sorted), sent);
                 }
                 let senders = outgoing.iter().filter(|o| o.get(&number(to)).is_some());
                 prop_assert_eq!(result.0.len(), senders.count());
             }
         }
     }
-}
-
-fn sorted(model: &Model) -> Model {
-    let mut sorted = model.clone();
-    sorted.sort_by(false, CStr::to_owned);
-    for node in &mut sorted.0 {
-        node.below = node.below.as_ref().map(self::sorted);
-    }
-    sorted
 }
 
 // ---- failures -------------------------------------------------------------------------------
