@@ -255,7 +255,7 @@ proptest! {
         mutations in proptest::collection::vec(mutation(), 1..5),
         resealed: bool,
     ) {
-        let seed = seed.get(&*SEEDS);
+        let seed = seed.get(&SEEDS);
         let mut bytes = seed.tree.clone();
         mutations.iter().for_each(|mutation| mutation.apply(&mut bytes));
         if resealed {

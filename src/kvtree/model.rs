@@ -55,7 +55,7 @@ impl Model {
     }
 
     pub(super) fn position(&self, key: &CStr) -> Option<usize> {
-        self.0.iter().position(|node| &*node.key == key)
+        self.0.iter().position(|node| *node.key == *key)
     }
 
     pub(super) fn get(&self, key: &CStr) -> Option<&Model> {

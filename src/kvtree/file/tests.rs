@@ -112,7 +112,7 @@ fn an_empty_file_is_an_empty_tree_and_a_missing_one_an_error() {
 #[test]
 fn bytes_are_those_of_the_files_in_the_field() {
     let mut tree = Tree::new();
-    drop(tree.edit().child(c"a"));
+    tree.edit().child(c"a");
     let bytes = persisted(tree.view()).unwrap();
     let expected = b"\x95\x1f\xc3\xf5\0\x01\0\x01\0\0\0\0\0\0\0\x22\0\0\0\x01\0\0\0\x01a\0\0\0\0\0";
     assert_eq!(bytes[..30], expected[..]);

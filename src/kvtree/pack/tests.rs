@@ -11,8 +11,8 @@ fn bytes_are_those_of_the_files_in_the_field() {
     assert_eq!(packed(Some(tree.view())).unwrap(), b"\0\0\0\0");
     assert_eq!(packed(None).unwrap(), b"\0\0\0\0");
     let mut edit = tree.edit();
-    drop(edit.child(c"b"));
-    drop(edit.child(c"a").child(c"y"));
+    edit.child(c"b");
+    edit.child(c"a").child(c"y");
     edit.child(c"a").set(c"x", None);
     assert_eq!(packed(Some(tree.view())).unwrap(), SMALL);
 }
@@ -20,8 +20,8 @@ fn bytes_are_those_of_the_files_in_the_field() {
 #[test]
 fn a_key_may_be_empty_or_any_bytes() {
     let mut tree = Tree::new();
-    drop(tree.edit().child(c""));
-    drop(tree.edit().child(c"\xff\x01 "));
+    tree.edit().child(c"");
+    tree.edit().child(c"\xff\x01 ");
     let bytes = packed(Some(tree.view())).unwrap();
     assert_eq!(bytes, b"\0\0\0\x02\xff\x01 \0\0\0\0\0\0\0\0\0\0");
     let (read, _) = unpack(&bytes, Order::AsPacked).unwrap();

@@ -15,9 +15,9 @@ fn sample() -> Tree {
     let mut tree = Tree::new();
     let mut edit = tree.edit();
     edit.set(c"nothing", None);
-    drop(edit.child(c"bare"));
-    drop(edit.child(c"two").child(c"second"));
-    drop(edit.child(c"two").child(c"first"));
+    edit.child(c"bare");
+    edit.child(c"two").child(c"second");
+    edit.child(c"two").child(c"first");
     edit.set_int(c"RANKS", 4);
     edit.set_u64(c"SIZE", 1024);
     edit.child(c"RANK").child(c"0").set_int(c"LEVEL", -1);
@@ -83,7 +83,7 @@ fn no_tree_and_an_empty_one() {
 #[test]
 fn bytes_that_are_no_text_are_left_alone() {
     let mut tree = Tree::new();
-    drop(tree.edit().child(c"\xff\xfe"));
+    tree.edit().child(c"\xff\xfe");
     lines(Some(tree.view()), 0, Mode::Tree, |line| {
         assert_eq!(line, b"  \xff\xfe");
     });
