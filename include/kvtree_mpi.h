@@ -72,8 +72,8 @@ int kvtree_exchange_direction(const kvtree *hash_send,
  * Writes the trees of all ranks to a few files whose names begin with `prefix`.
  *
  * # Collective
- * Called by all ranks of `comm`, which all return the same code. If it fails, files that an earlier
- * call wrote under the same prefix are as they were.
+ * Called by all ranks of `comm`, which all return the same code. Files that an earlier call wrote
+ * under the same prefix are replaced only after all ranks have written theirs to the disk.
  */
 int kvtree_write_gather(const char *prefix, kvtree *data, MPI_Comm comm);
 

@@ -12,18 +12,26 @@ mpicc=$(command -v "$(mpi_program openmpi mpicc)")
 mpiexec=$(command -v "$(mpi_program openmpi mpiexec)")
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 
-say "building and installing into $prefix"
-cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+# quietly <command...>: what it says goes to the log, and to the screen when it fails.
+log=$build/demo.log
+quietly() {
+  "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; die "failed: $*; all of its output is in $log"; }
+}
+
+say "building and installing into $prefix: 2 to 4 minutes the first time, watch $log"
+mkdir -p "$build"
+: >"$log"
+quietly cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
   -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
-cmake --build "$build" -j "$jobs"
-cmake --install "$build" >/dev/null
+quietly cmake --build "$build" -j "$jobs"
+quietly cmake --install "$build"
 
 # run_example <source>: 4 ranks, in a fresh directory; then shows the trees it left.
 run_example() {
   local name run
   name=$(basename "$1" .c)
   run=$build/run/$name
-  say "$name, on 4 ranks"
+  say "$1, on 4 ranks"
   rm -rf "$run"
   mkdir -p "$run"
   "$mpicc" -O2 "$1" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$prefix/lib" -o "$build/run/$name.bin"
@@ -35,8 +43,8 @@ show_trees() {
   local file
   for file in "$1"/*.kv; do
     [ -e "$file" ] || continue
-    say "kvtree_print $(basename "$file")"
-    "$prefix/bin/kvtree_print" "$file"
+    say "kvtree_print -m keyval $(basename "$file")"
+    "$prefix/bin/kvtree_print" -m keyval "$file"
   done
 }
 
@@ -44,4 +52,4 @@ for source in examples/*.c; do
   [ -e "$source" ] || continue
   run_example "$source"
 done
-say "done; the prefix is $prefix"
+say "done; to link your own code: PKG_CONFIG_PATH=$PKG_CONFIG_PATH pkg-config --cflags --libs kvtree rankstr"

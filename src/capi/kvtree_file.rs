@@ -148,10 +148,9 @@ pub unsafe extern "C" fn kvtree_write_close_unlock(
     status(|| unsafe {
         let place = needed((!fd.is_null()).then_some(fd), "fd")?;
         descriptor(*place)?;
-        path(file)?;
-        let tree = view(hash)?;
+        let (path, tree) = (path(file)?, view(hash)?);
         let opened = OwnedFd::from_raw_fd(place.replace(-1));
-        file::write_close_unlock(opened, tree)
+        file::write_close_unlock(path, opened, tree)
     })
 }
 

@@ -151,8 +151,8 @@ pub unsafe extern "C" fn kvtree_exchange_direction(
 /// Writes the trees of all ranks to a few files whose names begin with `prefix`.
 ///
 /// # Collective
-/// Called by all ranks of `comm`, which all return the same code. If it fails, files that an earlier
-/// call wrote under the same prefix are as they were.
+/// Called by all ranks of `comm`, which all return the same code. Files that an earlier call wrote
+/// under the same prefix are replaced only after all ranks have written theirs to the disk.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_write_gather(
     prefix: *const c_char,

@@ -8,11 +8,12 @@
 
 use super::pack::{self, Order};
 use super::value::{parse_rank, rank_text, signed_text};
-use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
+use super::{Error, Result, TreeMut, TreeRef, agree};
 use crate::comm::{Comm, Tag};
 use std::collections::BTreeMap;
 
 const TAG: Tag = 0;
+const NOWHERE: Error = Error::Null("the tree to receive into");
 
 // ---- one to one -----------------------------------------------------------------------------
 
@@ -69,7 +70,7 @@ pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()
     let is_root = comm.rank() == root;
     let mut packed = match is_root {
         true => pack::packed(tree.as_ref().map(|t| t.view())),
-        false if tree.is_none() => Err(Error::Null("the tree to receive into")),
+        false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
     };
     let mut size = length(packed.as_deref().unwrap_or_default());
@@ -124,14 +125,38 @@ pub fn exchange_direction<C: Comm>(
     incoming: Option<TreeMut>,
     direction: Direction,
 ) -> Result<()> {
-    let (incoming, arrived) = transfer(comm, outgoing, incoming)?;
-    let route = Route {
-        direction,
-        rounds: all_rounds(comm.size()),
-        rank: comm.rank(),
-        size: comm.size(),
-    };
-    merge_all(incoming, arrived.trees(&route, 1, |_| true)?)
+    let messages = Messages::of(outgoing, comm.size());
+    let incoming = incoming.ok_or(NOWHERE);
+    let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
+    let (arrived, mut incoming) = transfer(comm, given)?;
+    let route = Route::all_rounds(comm, direction);
+    arrived.merge_all(&route, 1, |_| true, &mut incoming)
+}
+
+/// As [`exchange_direction`] for messages that are packed already. Every rank knows which ones it will
+/// receive and has made room for them, so nothing is announced and nothing can fail on one rank alone.
+pub(super) fn deliver<C: Comm>(
+    comm: &C,
+    outgoing: &[(usize, &[u8])],
+    mut arrived: Arrived,
+    incoming: &mut TreeMut,
+    direction: Direction,
+) -> Result<()> {
+    arrived.receive(comm, outgoing)?;
+    let route = Route::all_rounds(comm, direction);
+    arrived.merge_all(&route, 2, |_| true, incoming)
+}
+
+/// As [`exchange_direction`] for packed messages; one rank's failure to make them is the failure of all.
+pub(super) fn exchange_packed<C: Comm>(
+    comm: &C,
+    outgoing: Result<Vec<(usize, Vec<u8>)>>,
+    incoming: &mut TreeMut,
+    direction: Direction,
+) -> Result<()> {
+    let given = outgoing.map(|outgoing| (Messages { outgoing }, ()));
+    let (arrived, ()) = transfer(comm, given)?;
+    arrived.merge_all(&Route::all_rounds(comm, direction), 1, |_| true, incoming)
 }
 
 /// As [`exchange_direction`], each message in the direction that takes fewer hops.
@@ -141,8 +166,10 @@ pub fn exchange<C: Comm>(
     incoming: Option<TreeMut>,
 ) -> Result<()> {
     let (rank, size) = (comm.rank(), comm.size());
-    let (incoming, arrived) = transfer(comm, outgoing, incoming)?;
-    let mut trees = Vec::new();
+    let messages = Messages::of(outgoing, size);
+    let incoming = incoming.ok_or(NOWHERE);
+    let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
+    let (arrived, mut incoming) = transfer(comm, given)?;
     for direction in [Direction::Left, Direction::Right] {
         let route = Route {
             direction,
@@ -151,16 +178,18 @@ pub fn exchange<C: Comm>(
             size,
         };
         let goes_here = |from| shorter_way(from, rank, size) == direction;
-        trees.extend(arrived.trees(&route, 2, goes_here)?);
-    }
-    merge_all(incoming, trees)
-}
-
-fn merge_all(mut incoming: TreeMut, arrived: Vec<(usize, Tree)>) -> Result<()> {
-    for (from, message) in arrived {
-        incoming.child(&rank_text(from)).merge(message.view())?;
+        arrived.merge_all(&route, 2, goes_here, &mut incoming)?;
     }
     Ok(())
+}
+
+/// The rank that a key names.
+pub(super) fn destination(key: &[u8], size: usize) -> Result<usize> {
+    let rank = parse_rank(key).filter(|&rank| rank < size);
+    rank.ok_or_else(|| Error::Destination {
+        key: String::from_utf8_lossy(key).into_owned(),
+        size,
+    })
 }
 
 /// The packed messages of one rank.
@@ -172,11 +201,7 @@ impl Messages {
     fn of(outgoing: Option<TreeRef>, size: usize) -> Result<Messages> {
         let mut packed: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for elem in outgoing.iter().flat_map(|t| t.iter()) {
-            let rank = parse_rank(elem.key_bytes()).filter(|&rank| rank < size);
-            let rank = rank.ok_or_else(|| Error::Destination {
-                key: String::from_utf8_lossy(elem.key_bytes()).into_owned(),
-                size,
-            })?;
+            let rank = destination(elem.key_bytes(), size)?;
             let message = match packed.remove(&rank) {
                 None => pack::packed(elem.tree())?,
                 Some(earlier) => joined(&earlier, elem.tree())?,
@@ -229,30 +254,21 @@ impl Notice {
 }
 
 /// Moves every message to its receiver, or fails on all ranks if one of them cannot take part.
-fn transfer<'a, C: Comm>(
-    comm: &C,
-    outgoing: Option<TreeRef>,
-    incoming: Option<TreeMut<'a>>,
-) -> Result<(TreeMut<'a>, Arrived)> {
+fn transfer<C: Comm, T>(comm: &C, given: Result<(Messages, T)>) -> Result<(Arrived, T)> {
     let size = comm.size();
-    let incoming = incoming.ok_or(Error::Null("the tree to receive into"));
-    let messages = incoming.and_then(|i| Ok((i, Messages::of(outgoing, size)?)));
-    let notices = match &messages {
-        Ok((_, messages)) => messages.notices(comm.rank(), size),
+    let notices = match &given {
+        Ok((messages, _)) => messages.notices(comm.rank(), size),
         Err(_) => vec![Notice::FAILED; size],
     };
     let notices = comm.alltoall(&notices)?;
-    let (incoming, messages) = match notices.contains(&Notice::FAILED) {
-        true => agree(comm, messages)?,
-        false => messages?,
+    let (messages, rest) = match notices.contains(&Notice::FAILED) {
+        true => agree(comm, given)?,
+        false => given?,
     };
-    let mut arrived = agree(comm, Arrived::prepare(&notices))?;
+    let mut arrived = agree(comm, Arrived::announced(&notices))?;
     let sends = messages.outgoing.iter().map(|(to, b)| (*to, &b[..]));
-    let sends: Vec<_> = sends.collect();
-    let recvs = arrived.incoming.iter_mut();
-    let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
-    Ok((incoming, arrived))
+    arrived.receive(comm, &sends.collect::<Vec<_>>())?;
+    Ok((arrived, rest))
 }
 
 /// Two messages to one rank, as when a rank is written `1` and `01`.
@@ -265,49 +281,59 @@ fn joined(earlier: &[u8], tree: Option<TreeRef>) -> Result<Vec<u8>> {
 }
 
 /// Packed messages at their receiver, by sender.
-struct Arrived {
+pub(super) struct Arrived {
     incoming: BTreeMap<usize, Vec<u8>>,
     rounds: [u32; 2],
 }
 
 impl Arrived {
-    /// Room for everything that was announced.
-    fn prepare(notices: &[u64]) -> Result<Arrived> {
-        let mut arrived = Arrived {
-            incoming: BTreeMap::new(),
+    /// Room for messages of these senders and sizes.
+    pub(super) fn expected(messages: impl Iterator<Item = (usize, u64)>) -> Result<Arrived> {
+        let incoming: Result<_> = messages.map(|(from, n)| Ok((from, room(n)?))).collect();
+        Ok(Arrived {
+            incoming: incoming?,
             rounds: [0; 2],
-        };
-        for (from, &code) in notices.iter().enumerate() {
-            let notice = Notice::decode(code);
+        })
+    }
+
+    fn announced(notices: &[u64]) -> Result<Arrived> {
+        let notices = || notices.iter().map(|&code| Notice::decode(code));
+        let messages = notices().map(|n| n.size).enumerate();
+        let mut arrived = Arrived::expected(messages.filter(|(_, size)| *size > 0))?;
+        for notice in notices() {
             for (most, rounds) in arrived.rounds.iter_mut().zip(notice.rounds) {
                 *most = rounds.max(*most);
-            }
-            if notice.size > 0 {
-                arrived.incoming.insert(from, room(notice.size)?);
             }
         }
         Ok(arrived)
     }
 
-    /// The trees of the senders that `goes_here`, in the order in which merging them gives the
+    fn receive<C: Comm>(&mut self, comm: &C, sends: &[(usize, &[u8])]) -> Result<()> {
+        let recvs = self.incoming.iter_mut();
+        let mut recvs: Vec<_> = recvs.map(|(from, b)| (*from, &mut b[..])).collect();
+        Ok(comm.transfer(TAG, sends, &mut recvs)?)
+    }
+
+    /// Merges the messages of the senders that `goes_here` below their senders' keys, giving the
     /// result of the hops. `copies` is how often they were copied before the first hop.
-    fn trees(
+    fn merge_all(
         &self,
         route: &Route,
         copies: u32,
         goes_here: impl Fn(usize) -> bool,
-    ) -> Result<Vec<(usize, Tree)>> {
+        incoming: &mut TreeMut,
+    ) -> Result<()> {
         let senders = self.incoming.keys().copied().filter(|&r| goes_here(r));
-        let arrivals = route.arrivals(senders);
-        let unpack = |(from, hops): (usize, u32)| {
-            // Merging into the result is one more copy, there as here.
-            let order = match (copies + hops) % 2 {
+        for (from, hops) in route.arrivals(senders) {
+            // Each copy reverses the order; the merge itself is the last one.
+            let order = match (copies + hops + 1) % 2 {
                 0 => Order::AsPacked,
                 _ => Order::Reversed,
             };
-            Ok((from, pack::unpack(&self.incoming[&from], order)?.0))
-        };
-        arrivals.into_iter().map(unpack).collect()
+            let place = incoming.child(&rank_text(from));
+            pack::merge_into(&self.incoming[&from], place, order)?;
+        }
+        Ok(())
     }
 }
 
@@ -331,10 +357,6 @@ fn rounds_needed(distance: usize) -> u32 {
     usize::BITS - distance.leading_zeros()
 }
 
-fn all_rounds(size: usize) -> u32 {
-    usize::BITS - (size - 1).leading_zeros()
-}
-
 /// The way of messages to one rank when they travel in hops: in round `i` every rank passes on what
 /// still has to go a distance in which bit `i` is set, to the rank 2^i further.
 struct Route {
@@ -345,6 +367,15 @@ struct Route {
 }
 
 impl Route {
+    fn all_rounds<C: Comm>(comm: &C, direction: Direction) -> Route {
+        Route {
+            direction,
+            rounds: usize::BITS - (comm.size() - 1).leading_zeros(),
+            rank: comm.rank(),
+            size: comm.size(),
+        }
+    }
+
     /// The senders in the order in which the receiver's result takes them up, and how many times
     /// each message was copied, hence reversed, on its way.
     fn arrivals(&self, senders: impl Iterator<Item = usize>) -> Vec<(usize, u32)> {

@@ -4,9 +4,10 @@
 //! may be followed by other data, so reading stops right behind it. Whole files are replaced at once
 //! (`storage::replace`); the locking calls write in place, because the lock belongs to the file they hold.
 
-use super::pack::{self, FormatError, Order};
+use super::pack::{self, FormatError, Order, Packed};
 use super::{Error, Result, TreeMut, TreeRef};
 use crate::storage::{self, file as disk, lock};
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -16,6 +17,8 @@ const VERSION_1: u16 = 1;
 const HEADER: usize = 20;
 const FLAG_CRC32: u32 = 1;
 const CRC: usize = 4;
+/// How often a file may be replaced under our eyes before we give up.
+const LOCK_TRIES: u32 = 1000;
 /// Memory is taken in steps of this size, as bytes really arrive.
 const STEP: u64 = 1 << 20;
 
@@ -43,7 +46,28 @@ pub fn write_fd(fd: impl AsFd, tree: TreeRef) -> Result<u64> {
 
 /// Reads a tree at the current offset, merges it into `into` and returns the number of bytes it took;
 /// 0 when there is nothing to read. `name` is for messages only.
-pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
+pub fn read_fd(name: &Path, fd: impl AsFd, into: TreeMut) -> Result<u64> {
+    let Some(file) = read_packed(name, fd)? else {
+        return Ok(0);
+    };
+    pack::merge_into(file.tree().bytes(), into, Order::AsPacked)?;
+    Ok(file.bytes.len() as u64)
+}
+
+/// What a file holds, after everything about it was found right.
+pub(super) struct Contents {
+    bytes: Vec<u8>,
+    tree: Range<usize>,
+}
+
+impl Contents {
+    pub(super) fn tree(&self) -> Packed<'_> {
+        Packed::checked(&self.bytes[self.tree.clone()])
+    }
+}
+
+/// As [`read_fd`] without unpacking.
+pub(super) fn read_packed(name: &Path, fd: impl AsFd) -> Result<Option<Contents>> {
     let bad = |source| Error::BadFile {
         path: name.to_owned(),
         source,
@@ -51,7 +75,7 @@ pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
     let mut bytes = vec![0; HEADER];
     let got = disk::read_full(fd.as_fd(), &mut bytes)?;
     if got == 0 {
-        return Ok(0);
+        return Ok(None);
     }
     if got < HEADER {
         return Err(bad(FormatError::Short {
@@ -61,10 +85,11 @@ pub fn read_fd(name: &Path, fd: impl AsFd, mut into: TreeMut) -> Result<u64> {
     }
     let header = Header::parse(&bytes).map_err(bad)?;
     read_rest(fd, &mut bytes, header.size, name)?;
-    let body = header.body(&bytes).map_err(bad)?;
-    let (tree, _) = pack::unpack(body, Order::Reversed).map_err(bad)?;
-    into.merge(tree.view())?;
-    Ok(header.size)
+    let tree = header.body(&bytes).map_err(bad)?;
+    if pack::packed_length(&bytes[tree.clone()]).map_err(bad)? != tree.len() {
+        return Err(bad(FormatError::Size(header.size)));
+    }
+    Ok(Some(Contents { bytes, tree }))
 }
 
 struct Header {
@@ -94,10 +119,10 @@ impl Header {
         Ok(Header { size, has_crc })
     }
 
-    /// The packed tree, after the checksum was found right.
-    fn body<'a>(&self, bytes: &'a [u8]) -> std::result::Result<&'a [u8], FormatError> {
+    /// Where the packed tree is, after the checksum was found right.
+    fn body(&self, bytes: &[u8]) -> std::result::Result<Range<usize>, FormatError> {
         if !self.has_crc {
-            return Ok(&bytes[HEADER..]);
+            return Ok(HEADER..bytes.len());
         }
         let (content, crc) = bytes.split_at(bytes.len() - CRC);
         let found = u32::from_be_bytes(crc.try_into().expect("four bytes"));
@@ -105,7 +130,7 @@ impl Header {
         if found != computed {
             return Err(FormatError::Checksum { found, computed });
         }
-        Ok(&content[HEADER..])
+        Ok(HEADER..content.len())
     }
 }
 
@@ -145,18 +170,13 @@ pub fn read_file(path: &Path, into: TreeMut) -> Result<()> {
 
 /// As [`read_file`] under a shared lock. A missing file is created, so that there is something to lock.
 pub fn read_with_lock(path: &Path, into: TreeMut) -> Result<()> {
-    let fd = match disk::open_rdwr_create(path) {
-        Err(error) if error.is_denied() => disk::open_read(path)?,
-        other => other?,
-    };
-    lock::lock(&fd, lock::Mode::Shared)?;
+    let fd = open_locked(path, lock::Mode::Shared)?;
     read_fd(path, &fd, into)?;
     Ok(lock::unlock(&fd)?)
 }
 
 pub fn write_with_lock(path: &Path, tree: TreeRef) -> Result<()> {
-    let fd = disk::open_rdwr_create(path)?;
-    lock::lock(&fd, lock::Mode::Exclusive)?;
+    let fd = open_locked(path, lock::Mode::Exclusive)?;
     overwrite(&fd, tree)?;
     Ok(lock::unlock(&fd)?)
 }
@@ -165,18 +185,37 @@ pub fn write_with_lock(path: &Path, tree: TreeRef) -> Result<()> {
 ///
 /// A file that cannot be read as a tree is an error, so that the second half does not overwrite it.
 pub fn lock_open_read(path: &Path, into: TreeMut) -> Result<OwnedFd> {
-    let fd = disk::open_rdwr_create(path)?;
-    lock::lock(&fd, lock::Mode::Exclusive)?;
+    let fd = open_locked(path, lock::Mode::Exclusive)?;
     read_fd(path, &fd, into)?;
     Ok(fd)
 }
 
 /// Puts the tree in the place of what the locked file held, unlocks and closes: the second half.
-pub fn write_close_unlock(fd: OwnedFd, tree: TreeRef) -> Result<()> {
-    let written = overwrite(&fd, tree);
+pub fn write_close_unlock(path: &Path, fd: OwnedFd, tree: TreeRef) -> Result<()> {
+    let written = match disk::is_at(&fd, path) {
+        true => overwrite(&fd, tree),
+        // Someone replaced the file without asking for the lock; ours is the last word all the same.
+        false => write_file(path, tree),
+    };
     let unlocked = lock::unlock(&fd);
     written?;
     Ok(unlocked?)
+}
+
+/// Opens and locks the file that is at `path` once the lock is ours: it may have been replaced while
+/// we waited for the lock of the old one.
+fn open_locked(path: &Path, mode: lock::Mode) -> Result<OwnedFd> {
+    for _ in 0..LOCK_TRIES {
+        let fd = match disk::open_rdwr_create(path) {
+            Err(e) if e.is_denied() && mode == lock::Mode::Shared => disk::open_read(path)?,
+            other => other?,
+        };
+        lock::lock(&fd, mode)?;
+        if disk::is_at(&fd, path) {
+            return Ok(fd);
+        }
+    }
+    Err(Error::Busy(path.to_owned()))
 }
 
 fn overwrite(fd: impl AsFd, tree: TreeRef) -> Result<()> {

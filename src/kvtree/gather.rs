@@ -2,13 +2,16 @@
 //!
 //! Data files `<prefix>.0.<writer>` hold the trees of a run of ranks of about 1 MiB; map files
 //! `<prefix>.<level>.<writer>` say which file a writer wrote, level upon level until one map covers all
-//! ranks; that one is `<prefix>` itself. Everything is staged on all ranks first, then all ranks agree,
+//! ranks; that one is `<prefix>` itself. Who writes what follows from the sizes of all trees, which all
+//! ranks know after one exchange of numbers ([`Plan`]). Everything is staged on all ranks first, then all ranks agree,
 //! then files appear, the top map last: a failure on any rank leaves the old files as they were.
 
-use super::exchange::{self, Direction};
+use super::exchange::{self, Arrived, Direction};
+use super::file::{self, Contents};
+use super::pack::{self, Order};
 use super::value::{parse_int, parse_rank, rank_text, signed_text};
-use super::{Error, Result, Tree, TreeMut, TreeRef, agree, file};
-use crate::comm::{Comm, Op};
+use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
+use crate::comm::Comm;
 use crate::storage::{self, Staged};
 use std::ffi::{CStr, CString, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,84 +44,130 @@ fn suffix(level: u32, writer: usize) -> CString {
 
 /// Writes the trees of all ranks of `comm`.
 pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeRef>) -> Result<()> {
-    write_in_segments(comm, prefix, data, SEGMENT)
+    write_segments(comm, prefix, data, SEGMENT)
 }
 
-/// As [`write_gather`] with segments of so many bytes, at least two entries of a map.
-fn write_in_segments<C: Comm>(
+/// Each rank tells all others its size; from then on everybody knows who writes what.
+fn write_segments<C: Comm>(
     comm: &C,
     prefix: Option<&Path>,
     data: Option<TreeRef>,
     segment: u64,
 ) -> Result<()> {
+    let prepared = pack::packed(data).and_then(|d| Ok((prefix.ok_or(NO_PREFIX)?, d)));
+    let sizes = share_sizes(comm, prepared.as_ref().map(|(_, d)| d.len() as u64).ok())?;
+    let plan = Plan::new(&sizes, segment);
+    let prepared = prepared.and_then(|p| Ok((p, plan.rooms(comm.rank())?)));
+    let ((prefix, mut message), rooms) = agree(comm, prepared)?;
+
     let mut files = Vec::new();
-    let mut level = 0;
-    let mut outgoing = Tree::new();
-    let mut place = choose_writer(comm, super::pack::packed_size(data) as u64, segment)?;
-    // A tree that cannot be copied must not keep the other ranks waiting: all fail in the end.
-    let queued = exchange::enqueue(&mut outgoing.edit(), place.writer as i32, data);
-    loop {
+    for ((level, number), room) in plan.levels.iter().zip(0..).zip(rooms) {
+        let writer = level.writer_of(comm.rank());
+        let sends = level
+            .takes_part(comm.rank())
+            .then_some((writer, &message[..]));
+        let sends: Vec<_> = sends.into_iter().collect();
         let mut received = Tree::new();
-        let direction = Direction::Left;
-        exchange::exchange_direction(
-            comm,
-            Some(outgoing.view()),
-            Some(received.edit()),
-            direction,
-        )?;
-        let is_top = level > 0 && place.covers_all;
-        let name = match is_top {
-            true => c"".to_owned(),
-            false => suffix(level, place.writer),
-        };
-        let writes = comm.rank() == place.writer;
-        if writes {
-            let content = gathered(level, comm.size(), received);
-            files.push((name.clone(), content));
-        }
-        if is_top {
-            break;
-        }
-        level += 1;
-        let entry = writes.then(|| map_entry(&name));
-        let size = entry
-            .as_ref()
-            .map_or(0, |e| super::pack::packed_size(Some(e.view())));
-        place = choose_writer(comm, size as u64, segment)?;
-        outgoing = Tree::new();
-        if let Some(entry) = entry {
-            exchange::enqueue(
-                &mut outgoing.edit(),
-                place.writer as i32,
-                Some(entry.view()),
-            )?;
+        exchange::deliver(comm, &sends, room, &mut received.edit(), Direction::Left)?;
+        if writer == comm.rank() {
+            let content = gathered(number, comm.size(), received);
+            let name = plan.name(number, writer);
+            message = pack::packed(Some(map_entry(&name).view()))?;
+            files.push((name, content));
         }
     }
-    publish(comm, prefix, queued.map(|()| files))
+    publish(comm, prefix, files, plan.has_one_writer())
 }
 
-struct Place {
-    writer: usize,
-    /// One writer covers all ranks.
-    covers_all: bool,
+fn share_sizes<C: Comm>(comm: &C, mine: Option<u64>) -> Result<Vec<u64>> {
+    let mut all = vec![0; comm.size() * 8];
+    comm.allgather(&mine.unwrap_or(0).to_le_bytes(), &mut all)?;
+    let sizes = all.chunks_exact(8);
+    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    Ok(sizes.map(number).collect())
 }
 
-/// A rank starts a new segment when its last byte lies beyond the segment in which its first one is;
-/// it writes for itself and for all ranks up to the next start.
-fn choose_writer<C: Comm>(comm: &C, size: u64, segment: u64) -> Result<Place> {
-    let mut end = [size];
-    comm.scan(Op::Sum, &mut end)?;
-    let start = end[0] - size;
-    let crosses = size > 0 && (end[0] - 1) / segment > start / segment;
-    let starts = crosses || comm.rank() == 0;
-    let mut writer = [if starts { comm.rank() as u64 } else { 0 }];
-    comm.scan(Op::Max, &mut writer)?;
-    let mut last = writer;
-    comm.allreduce(Op::Max, &mut last)?;
-    Ok(Place {
-        writer: writer[0] as usize,
-        covers_all: last[0] == 0,
-    })
+/// Who writes files of which level, and for whom.
+struct Plan {
+    levels: Vec<Level>,
+}
+
+struct Level {
+    /// Ranks that have something to be written, with its packed size; ascending.
+    sources: Vec<(usize, u64)>,
+    /// Ranks that write, each for the sources from itself up to the next writer; ascending from 0.
+    writers: Vec<usize>,
+}
+
+impl Level {
+    /// A source starts a new segment when its last byte lies beyond the segment of its first one.
+    fn new(sources: Vec<(usize, u64)>, segment: u64) -> Level {
+        let mut writers = vec![0];
+        let mut start = 0;
+        for &(rank, size) in &sources {
+            let end = start + size;
+            let crosses = size > 0 && (end - 1) / segment > start / segment;
+            if crosses && rank > 0 {
+                writers.push(rank);
+            }
+            start = end;
+        }
+        Level { sources, writers }
+    }
+
+    fn writer_of(&self, rank: usize) -> usize {
+        let after = self.writers.partition_point(|&writer| writer <= rank);
+        self.writers[after - 1]
+    }
+
+    fn takes_part(&self, rank: usize) -> bool {
+        self.sources.binary_search_by_key(&rank, |s| s.0).is_ok()
+    }
+
+    /// What `rank` receives as a writer.
+    fn sources_of(&self, rank: usize) -> impl Iterator<Item = (usize, u64)> {
+        let is_writer = self.writer_of(rank) == rank;
+        let sources = self.sources.iter().copied();
+        sources.filter(move |s| is_writer && self.writer_of(s.0) == rank)
+    }
+}
+
+impl Plan {
+    fn new(sizes: &[u64], segment: u64) -> Plan {
+        let all = sizes.iter().copied().enumerate().collect();
+        let mut levels = vec![Level::new(all, segment)];
+        while levels.len() < 2 || levels[levels.len() - 1].writers.len() > 1 {
+            let below = levels.len() - 1;
+            let size = |writer| {
+                let entry = map_entry(&suffix(below as u32, writer));
+                pack::packed_size(Some(entry.view())) as u64
+            };
+            let writers = levels[below].writers.iter();
+            let sources = writers.map(|&writer| (writer, size(writer))).collect();
+            levels.push(Level::new(sources, segment));
+        }
+        Plan { levels }
+    }
+
+    /// Room for everything that `rank` receives, level by level.
+    fn rooms(&self, rank: usize) -> Result<Vec<Arrived>> {
+        let levels = self.levels.iter();
+        levels
+            .map(|l| Arrived::expected(l.sources_of(rank)))
+            .collect()
+    }
+
+    /// What is put behind the prefix; the top map has the prefix for its name.
+    fn name(&self, level: u32, writer: usize) -> CString {
+        match level as usize + 1 == self.levels.len() {
+            true => c"".to_owned(),
+            false => suffix(level, writer),
+        }
+    }
+
+    fn has_one_writer(&self) -> bool {
+        self.levels[0].writers.len() == 1
+    }
 }
 
 fn gathered(level: u32, ranks: usize, received: Tree) -> Tree {
@@ -140,19 +189,20 @@ fn map_entry(name: &CStr) -> Tree {
 /// Stages this rank's files, and lets them appear once all ranks have staged theirs.
 fn publish<C: Comm>(
     comm: &C,
-    prefix: Option<&Path>,
-    files: Result<Vec<(CString, Tree)>>,
+    prefix: &Path,
+    files: Vec<(CString, Tree)>,
+    has_one_writer: bool,
 ) -> Result<()> {
-    let staged = files.and_then(|files| {
-        let prefix = prefix.ok_or(NO_PREFIX)?;
-        let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
-        files.iter().map(stage).collect::<Result<Vec<_>>>()
-    });
+    let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
+    let staged: Result<Vec<_>> = files.iter().map(stage).collect();
     let mut staged = agree(comm, staged)?;
     // Rank 0 writes the top map, and it is the last of its files.
     let top = if comm.rank() == 0 { staged.pop() } else { None };
-    agree(comm, commit_all(staged))?;
-    agree(comm, commit_all(top))
+    let mut committed = commit_all(staged);
+    if !has_one_writer {
+        committed = agree(comm, committed);
+    }
+    agree(comm, committed.and_then(|()| commit_all(top)))
 }
 
 fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<Staged> {
@@ -181,29 +231,94 @@ pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeM
         path: prefix.to_owned(),
         offset: 0,
     });
-    let mut level = u64::MAX;
+    let mut level = i32::MAX;
     while level > 1 {
-        let map = agree(comm, read_source(source.as_ref()))?;
-        let above = level;
-        level = agree(comm, shared_level(comm, map.as_ref(), above, prefix)?)?;
-        let received = scatter(comm, map)?;
+        let map = Part::read(source.as_ref());
+        let below = map.as_ref().map_or(0, |m| m.number(LEVEL).unwrap_or(0));
+        let received = scatter(comm, map.and_then(|map| map.check_level(level, prefix)))?;
+        level = share_level(comm, below)?;
         let next = received.view().first().and_then(|e| e.tree());
         let next = next.map(|entry| Source::of(prefix, entry)).transpose();
         source = agree(comm, next)?;
     }
-    let read = read_source(source.as_ref()).and_then(|content| {
-        if let (Some(source), Some(content)) = (&source, &content) {
-            check_ranks(source, content.view(), comm.size())?;
-        }
-        Ok(content)
-    });
-    let received = scatter(comm, agree(comm, read)?)?;
+    let part = Part::read(source.as_ref()).and_then(|part| part.check_ranks(comm.size()));
+    let received = scatter(comm, part)?;
     for sender in received.view().iter() {
         if let Some(tree) = sender.tree() {
             data.merge(tree)?;
         }
     }
     Ok(())
+}
+
+/// What this rank has read: one file, or nothing if it had nothing to read.
+struct Part<'a> {
+    source: Option<&'a Source>,
+    contents: Option<Contents>,
+}
+
+impl<'a> Part<'a> {
+    fn read(source: Option<&'a Source>) -> Result<Part<'a>> {
+        let contents = source.map_or(Ok(None), Source::read)?;
+        Ok(Part { source, contents })
+    }
+
+    fn number(&self, key: &CStr) -> Option<i32> {
+        let value = self.contents.as_ref()?.tree().value(key)?;
+        Some(parse_int(value.to_bytes()))
+    }
+
+    /// Levels only ever go down.
+    fn check_level(self, above: i32, prefix: &Path) -> Result<Self> {
+        if self.source.is_none() {
+            return Ok(self);
+        }
+        match self.number(LEVEL) {
+            Some(level) if level > 0 && level < above => Ok(self),
+            Some(level) => Err(Error::MapLevel {
+                path: prefix.to_owned(),
+                level,
+            }),
+            None => Err(Error::NotSet(LEVEL.to_string_lossy().into_owned())),
+        }
+    }
+
+    fn check_ranks(self, expected: usize) -> Result<Self> {
+        let found = self.number(RANKS).unwrap_or(0);
+        match self.source {
+            Some(source) if found as usize != expected => Err(Error::RankCount {
+                path: source.path.clone(),
+                found: found as u64,
+                expected: expected as u64,
+            }),
+            _ => Ok(self),
+        }
+    }
+
+    /// What stands below RANK, for the ranks named there.
+    fn messages(&self, size: usize) -> Result<Vec<(usize, Vec<u8>)>> {
+        let ranks = self.contents.as_ref().and_then(|c| c.tree().get(RANK));
+        let messages = ranks.iter().flat_map(|ranks| ranks.children());
+        let addressed = messages.map(|(key, tree)| {
+            let rank = exchange::destination(key.to_bytes(), size)?;
+            Ok((rank, tree.bytes().to_vec()))
+        });
+        addressed.collect()
+    }
+}
+
+fn scatter<C: Comm>(comm: &C, part: Result<Part>) -> Result<Tree> {
+    let messages = part.and_then(|part| part.messages(comm.size()));
+    let mut received = Tree::new();
+    exchange::exchange_packed(comm, messages, &mut received.edit(), Direction::Right)?;
+    Ok(received)
+}
+
+/// The level of the maps just read, as rank 0 knows it: it reads a map of every level.
+fn share_level<C: Comm>(comm: &C, level: i32) -> Result<i32> {
+    let mut bytes = level.to_le_bytes();
+    comm.bcast(0, &mut bytes)?;
+    Ok(i32::from_le_bytes(bytes))
 }
 
 impl Source {
@@ -213,60 +328,20 @@ impl Source {
             offset: entry.value_u64(OFFSET)?,
         })
     }
-}
 
-fn read_source(source: Option<&Source>) -> Result<Option<Tree>> {
-    let Some(source) = source else {
-        return Ok(None);
-    };
-    let fd = storage::file::open_read(&source.path)?;
-    storage::file::seek_to(&fd, source.offset)?;
-    let mut tree = Tree::new();
-    file::read_fd(&source.path, &fd, tree.edit())?;
-    Ok(Some(tree))
-}
-
-/// The level of the maps just read, as rank 0 knows it; levels only ever go down.
-fn shared_level<C: Comm>(
-    comm: &C,
-    map: Option<&Tree>,
-    above: u64,
-    prefix: &Path,
-) -> Result<Result<u64>> {
-    let local = match map {
-        Some(map) => map.view().value_int(LEVEL),
-        None => Ok(0),
-    };
-    let mut bytes = local.as_ref().copied().unwrap_or(0).to_le_bytes();
-    comm.bcast(0, &mut bytes)?;
-    let level = i32::from_le_bytes(bytes);
-    Ok(local.and_then(|_| match u64::try_from(level) {
-        Ok(level) if level < above && level > 0 => Ok(level),
-        _ => Err(Error::MapLevel {
-            path: prefix.to_owned(),
-            level,
-        }),
-    }))
-}
-
-/// Sends what stands below RANK to the ranks named there.
-fn scatter<C: Comm>(comm: &C, content: Option<Tree>) -> Result<Tree> {
-    let outgoing = content.as_ref().and_then(|c| c.view().get(RANK));
-    let mut received = Tree::new();
-    exchange::exchange_direction(comm, outgoing, Some(received.edit()), Direction::Right)?;
-    Ok(received)
-}
-
-fn check_ranks(source: &Source, content: TreeRef, expected: usize) -> Result<()> {
-    let found = content.value_int(RANKS).unwrap_or(0);
-    if found as usize == expected {
-        return Ok(());
+    fn read(&self) -> Result<Option<Contents>> {
+        let fd = storage::file::open_read(&self.path)?;
+        storage::file::seek_to(&fd, self.offset)?;
+        file::read_packed(&self.path, &fd)
     }
-    Err(Error::RankCount {
-        path: source.path.clone(),
-        found: found as u64,
-        expected: expected as u64,
-    })
+
+    fn read_tree(&self) -> Result<Tree> {
+        let mut tree = Tree::new();
+        if let Some(contents) = self.read()? {
+            pack::merge_into(contents.tree().bytes(), tree.edit(), Order::AsPacked)?;
+        }
+        Ok(tree)
+    }
 }
 
 // ---- one process for all ranks --------------------------------------------------------------
@@ -322,7 +397,7 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
     };
     let mut found = Tree::new();
     let mut ranks_found = 0;
-    let map = read_tree(&top)?;
+    let map = top.read_tree()?;
     let expected = map.view().value_u64(RANKS)?;
     let mut to_read = vec![(map, u64::MAX)];
     while let Some((content, above)) = to_read.pop() {
@@ -342,7 +417,7 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
             continue;
         }
         for entry in below.iter().filter_map(|e| e.tree()) {
-            to_read.push((read_tree(&Source::of(prefix, entry)?)?, level));
+            to_read.push((Source::of(prefix, entry)?.read_tree()?, level));
         }
     }
     if ranks_found != expected {
@@ -353,10 +428,6 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
         });
     }
     data.merge(found.view())
-}
-
-fn read_tree(source: &Source) -> Result<Tree> {
-    Ok(read_source(Some(source))?.unwrap_or_default())
 }
 
 #[cfg(test)]

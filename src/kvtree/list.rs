@@ -337,6 +337,18 @@ impl<'a> Cursor<'a> {
         self.path.push((child.as_ptr(), ptr::null_mut()));
     }
 
+    /// Adds an element behind the one added last and goes down to its tree; false if the key is there
+    /// already, and then nothing has changed.
+    pub fn add_back(&mut self, key: &CStr) -> bool {
+        let tree = self.here().0;
+        // SAFETY: trees on the path are alive and changed only through this cursor.
+        let is_new = unsafe { find_to_change(tree, key) }.is_null();
+        if is_new {
+            self.push_back(key);
+        }
+        is_new
+    }
+
     /// Adds an element at the head without looking for its key, and goes down to its tree.
     pub fn push_front(&mut self, key: &CStr) {
         let tree = self.here().0;

@@ -49,6 +49,8 @@ pub enum Error {
         path: PathBuf,
         source: pack::FormatError,
     },
+    #[error("{path} is replaced again and again while we wait for its lock", path = .0.display())]
+    Busy(PathBuf),
     #[error("no memory for {0} bytes")]
     NoMemory(usize),
     #[error("{path} holds data of {found} ranks, not of {expected}", path = path.display())]

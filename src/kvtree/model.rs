@@ -1,5 +1,7 @@
 //! What a tree is, written as plainly as possible: tests compare the real one with it.
 
+pub(super) mod hops;
+
 use super::pack::Order;
 use super::{Cursor, Tree, TreeRef};
 use proptest::prelude::*;

@@ -72,6 +72,18 @@ pub(super) fn room_for(size: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Finds the end of the packed tree at the start of `bytes`, checking every step on the way.
+pub fn packed_length(bytes: &[u8]) -> std::result::Result<usize, FormatError> {
+    let mut reader = Reader { bytes, at: 0 };
+    let mut elements = u64::from(reader.count()?);
+    while elements > 0 {
+        reader.key()?;
+        elements += u64::from(reader.count()?);
+        elements -= 1;
+    }
+    Ok(reader.at)
+}
+
 /// Unpacks the tree at the start of `bytes` and says how many bytes it took.
 pub fn unpack(bytes: &[u8], order: Order) -> std::result::Result<(Tree, usize), FormatError> {
     let mut tree = Tree::new();
@@ -81,14 +93,61 @@ pub fn unpack(bytes: &[u8], order: Order) -> std::result::Result<(Tree, usize), 
 
 /// Adds the packed elements to `tree` in front of its own, without looking for equal keys.
 ///
-/// On an error the tree holds the elements that came before the damage.
+/// On an error the tree is as it was.
 pub fn unpack_into(
     bytes: &[u8],
     tree: TreeMut,
     order: Order,
 ) -> std::result::Result<usize, FormatError> {
+    let length = packed_length(bytes)?;
+    walk(&bytes[..length], Cursor::new(tree), |cursor, key| {
+        match order {
+            Order::AsPacked => cursor.push_back(key),
+            Order::Reversed => cursor.push_front(key),
+        }
+        true
+    })?;
+    Ok(length)
+}
+
+/// Merges the packed tree into `tree`, as if it had been unpacked and then merged: elements with new
+/// keys come first and in this order.
+///
+/// On an error the tree is as it was.
+pub fn merge_into(
+    bytes: &[u8],
+    mut tree: TreeMut,
+    order: Order,
+) -> std::result::Result<usize, FormatError> {
+    let length = packed_length(bytes)?;
+    let bytes = &bytes[..length];
+    if order == Order::Reversed {
+        walk(bytes, Cursor::new(tree), |cursor, key| {
+            cursor.enter(key);
+            true
+        })?;
+        return Ok(length);
+    }
+    if tree.view().is_empty() {
+        if walk(bytes, Cursor::new(tree.edit()), |c, key| c.add_back(key))? {
+            return Ok(length);
+        }
+        tree.clear();
+    }
+    // Keys that stand twice, or in both: take the long way.
+    let (unpacked, _) = unpack(bytes, Order::Reversed)?;
+    tree.merge(unpacked.view())
+        .expect("unpacked elements have keys");
+    Ok(length)
+}
+
+/// Leads the cursor through a packed tree: `add` enters each element, or returns false to end it all.
+fn walk<'a>(
+    bytes: &[u8],
+    mut cursor: Cursor<'a>,
+    mut add: impl FnMut(&mut Cursor<'a>, &CStr) -> bool,
+) -> std::result::Result<bool, FormatError> {
     let mut reader = Reader { bytes, at: 0 };
-    let mut cursor = Cursor::new(tree);
     // How many elements are still to come in each tree from the root to here.
     let mut open = vec![reader.count()?];
     while let Some(left) = open.last_mut() {
@@ -99,14 +158,58 @@ pub fn unpack_into(
         }
         *left -= 1;
         let key = reader.key()?;
-        let below = reader.count()?;
-        match order {
-            Order::AsPacked => cursor.push_back(key),
-            Order::Reversed => cursor.push_front(key),
+        if !add(&mut cursor, key) {
+            return Ok(false);
         }
-        open.push(below);
+        open.push(reader.count()?);
     }
-    Ok(reader.at)
+    Ok(true)
+}
+
+/// A packed tree, seen without unpacking it.
+#[derive(Clone, Copy)]
+pub struct Packed<'a>(&'a [u8]);
+
+impl<'a> Packed<'a> {
+    /// The tree that fills `bytes`.
+    pub fn new(bytes: &'a [u8]) -> std::result::Result<Self, FormatError> {
+        let length = packed_length(bytes)?;
+        Ok(Packed(&bytes[..length]))
+    }
+
+    /// The same, when the bytes are known to be right.
+    pub(super) fn checked(bytes: &'a [u8]) -> Self {
+        Packed(bytes)
+    }
+
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    pub fn children(self) -> impl Iterator<Item = (&'a CStr, Packed<'a>)> {
+        let mut reader = Reader {
+            bytes: self.0,
+            at: 0,
+        };
+        let count = reader.count().unwrap_or(0);
+        (0..count).map_while(move |_| {
+            let key = reader.key().ok()?;
+            let below = Packed::new(&self.0[reader.at..]).ok()?;
+            reader.at += below.0.len();
+            Some((key, below))
+        })
+    }
+
+    pub fn get(self, key: &CStr) -> Option<Packed<'a>> {
+        self.children()
+            .find(|(k, _)| *k == key)
+            .map(|(_, below)| below)
+    }
+
+    /// The first value of `key`.
+    pub fn value(self, key: &CStr) -> Option<&'a CStr> {
+        self.get(key)?.children().next().map(|(value, _)| value)
+    }
 }
 
 struct Reader<'a> {

@@ -126,6 +126,14 @@ pub(super) fn sync_all(fd: impl AsFd) -> Result<(), Errno> {
     }
 }
 
+/// Whether the open file is the one that `path` names now.
+pub fn is_at(fd: impl AsFd, path: &Path) -> bool {
+    match (sys::fstat(fd), sys::stat(path)) {
+        (Ok(open), Ok(named)) => (open.st_dev, open.st_ino) == (named.st_dev, named.st_ino),
+        _ => false,
+    }
+}
+
 /// Bytes from the current offset to the end of a regular file; `None` for anything else.
 ///
 /// A length read from a file can be checked against it before memory is taken for that length.
@@ -231,7 +239,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let plan = faults::plan([]);
-        assert_eq!(open_read(&path).unwrap_err().errno(), Errno::NOENT);
+        assert!(open_read(&path).unwrap_err().errno() == Errno::NOENT);
         assert_eq!(plan.trace(), [Open]);
 
         let plan = faults::plan([faults::fail(Errno::STALE)]);

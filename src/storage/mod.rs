@@ -105,8 +105,12 @@ impl Error {
 
     /// The file system or its permissions do not let us write there.
     pub fn is_denied(&self) -> bool {
-        matches!(self.errno(), Errno::ACCESS | Errno::PERM | Errno::ROFS)
+        is_denied(self.errno())
     }
+}
+
+fn is_denied(errno: Errno) -> bool {
+    matches!(errno, Errno::ACCESS | Errno::PERM | Errno::ROFS)
 }
 
 /// For `map_err`: names the path on which `op` failed.

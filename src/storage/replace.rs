@@ -107,7 +107,7 @@ impl Target {
 
     fn stage(&self, bytes: &[u8]) -> Result<Content> {
         let (temporary, fd) = match Temporary::create(self) {
-            Err(errno) if self.old.is_some() && forbidden(errno) => {
+            Err(errno) if self.old.is_some() && super::is_denied(errno) => {
                 warn_in_place(&self.path, errno);
                 return Ok(Content::Bytes(bytes.to_vec()));
             }
@@ -166,10 +166,6 @@ fn is_regular(stat: &Stat) -> bool {
 
 fn directory(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
-}
-
-fn forbidden(errno: Errno) -> bool {
-    matches!(errno, Errno::ACCESS | Errno::PERM | Errno::ROFS)
 }
 
 fn warn_in_place(path: &Path, errno: Errno) {
@@ -263,7 +259,7 @@ impl Temporary {
     fn rename_to(mut self, target: &Path) -> Result<()> {
         match retry_on_intr(|| sys::rename(&self.path, target)) {
             Ok(()) => self.renamed = true,
-            Err(errno) if forbidden(errno) || errno == Errno::BUSY => {
+            Err(errno) if super::is_denied(errno) || errno == Errno::BUSY => {
                 return self.copy_to(target, errno);
             }
             Err(errno) => return Err(at(Operation::Rename, target)(errno)),

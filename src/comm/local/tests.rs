@@ -107,7 +107,9 @@ fn split_by_parity_in_reverse() {
         let (rank, size) = (comm.rank(), comm.size());
         let color = (rank % 2) as u32;
         let half = comm.split(Some(color), -(rank as i32)).unwrap().unwrap();
-        let mut mates: Vec<u64> = (0..size as u64).filter(|r| r % 2 == color.into()).collect();
+        let mut mates: Vec<u64> = (0..size as u64)
+            .filter(|r| r % 2 == u64::from(color))
+            .collect();
         mates.reverse();
         let mut all = vec![0; 8 * half.size()];
         half.allgather(&(rank as u64).to_le_bytes(), &mut all)

@@ -283,7 +283,7 @@ fn a_change_under_one_lock() {
     let fd = lock_open_read(&place.path, tree.edit()).unwrap();
     assert!(!is_free(&place.path));
     tree.edit().set_str(c"NAME", c"short");
-    write_close_unlock(fd, tree.view()).unwrap();
+    write_close_unlock(&place.path, fd, tree.view()).unwrap();
     assert!(is_free(&place.path));
     assert_eq!(place.tree(), Model::of(tree.view()));
     // Nothing of the longer tree is left behind.
@@ -322,7 +322,7 @@ fn a_failed_write_under_a_lock_is_reported_and_unlocks() {
         let place = Place::holding(b"");
         let fd = lock_open_read(&place.path, Tree::new().edit()).unwrap();
         let plan = faults::plan([faults::fail(Errno::IO).of(kind)]);
-        write_close_unlock(fd, sample(c"x").view()).unwrap_err();
+        write_close_unlock(&place.path, fd, sample(c"x").view()).unwrap_err();
         write_with_lock(&place.path, sample(c"x").view()).unwrap_err();
         assert!(plan.fired());
         drop(plan);

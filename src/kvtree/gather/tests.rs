@@ -1,5 +1,6 @@
 //! Gathered files of 1 to 16 ranks: written by threads, read back, damaged, and written under faults.
 
+use super::super::model::hops::hops_one_way;
 use super::super::model::{self, Model, number};
 use super::*;
 use crate::comm::local::run;
@@ -27,7 +28,7 @@ impl Place {
     fn write(&self, data: &[Model], segment: u64) {
         run(data.len(), |comm| {
             let tree = data[comm.rank()].to_tree();
-            write_in_segments(&comm, Some(&self.prefix), Some(tree.view()), segment).unwrap();
+            write_segments(&comm, Some(&self.prefix), Some(tree.view()), segment).unwrap();
         });
     }
 
@@ -191,6 +192,40 @@ fn a_rank_may_have_nothing_to_write() {
     place.assert_holds(&vec![Model::default(); 3]);
 }
 
+/// Order ends up in files, and is that of the original library: each rank queues a copy, the queues
+/// travel left in hops.
+#[test]
+fn files_have_the_order_of_the_hops() {
+    for ranks in 1..=9 {
+        let data = samples(ranks, c"1");
+        let place = Place::new();
+        place.write(&data, 3 * SMALL);
+        let written = place.names().into_iter();
+        let writers: Vec<usize> = written
+            .filter_map(|name| name.strip_prefix("gather.0.")?.parse().ok())
+            .collect();
+        let queue = |(rank, message): (usize, &Model)| {
+            let writer = writers.iter().filter(|&&writer| writer <= rank).max();
+            let mut queue = Model::default();
+            queue.child(&number(*writer.unwrap())).merge(message);
+            queue
+        };
+        let queues: Vec<Model> = data.iter().enumerate().map(queue).collect();
+        let mut received = vec![Model::default(); ranks];
+        hops_one_way(Direction::Left, &queues, &mut received);
+        for &writer in &writers {
+            let mut expected = Model::default();
+            expected.set(RANK, Some(received[writer].clone()));
+            expected.child(LEVEL).child(c"0");
+            expected.child(RANKS).child(&number(ranks));
+            let mut found = Tree::new();
+            let path = with_suffix(&place.prefix, &suffix(0, writer));
+            file::read_file(&path, found.edit()).unwrap();
+            assert_eq!(Model::of(found.view()), expected, "{writer} of {ranks}");
+        }
+    }
+}
+
 // ---- failures -------------------------------------------------------------------------------
 
 /// The outcomes of a write in which the calls of one rank fail as planned.
@@ -203,7 +238,7 @@ fn write_with_fault(
     run(data.len(), |comm| {
         let tree = data[comm.rank()].to_tree();
         let _plan = (comm.rank() == bad).then(|| faults::plan([rule]));
-        write_in_segments(&comm, Some(&place.prefix), Some(tree.view()), SMALL)
+        write_segments(&comm, Some(&place.prefix), Some(tree.view()), SMALL)
     })
 }
 
@@ -260,30 +295,6 @@ fn a_rank_without_a_prefix_or_a_tree_fails_on_all() {
         read_scatter(&comm, Some(&place.prefix), into)
     });
     assert!(ended.iter().all(Result::is_err));
-}
-
-/// Only a client can leave an element without a key; that must not keep other ranks waiting.
-#[test]
-#[allow(unsafe_code)]
-fn a_tree_that_cannot_be_copied_fails_on_all() {
-    let place = Place::new();
-    let ended = run(3, |comm| {
-        let mut tree = sample(comm.rank(), c"1").to_tree();
-        if comm.rank() == 1 {
-            let elem = tree.edit().into_view().first().unwrap().hand_out();
-            // SAFETY: the key is the first field of an element, and came from malloc.
-            unsafe {
-                let key = elem.cast::<*mut std::ffi::c_char>();
-                libc::free((*key).cast());
-                *key = std::ptr::null_mut();
-            }
-        }
-        write_gather(&comm, Some(&place.prefix), Some(tree.view())).unwrap_err()
-    });
-    assert!(matches!(ended[1], Error::NullKey));
-    assert!(matches!(ended[0], Error::Peer { rank: 1, .. }));
-    assert!(matches!(ended[2], Error::Peer { rank: 1, .. }));
-    assert!(place.names().is_empty());
 }
 
 #[test]

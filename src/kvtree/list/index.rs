@@ -95,6 +95,7 @@ const SMALLEST_RING: usize = 64;
 /// is checked, which costs no more than handing that many out did.
 pub(super) struct Watch {
     stale: AtomicBool,
+    retired: AtomicBool,
     handed: AtomicUsize,
     verified: AtomicUsize,
     ring: Box<[AtomicPtr<RawElem>]>,
@@ -104,6 +105,7 @@ impl Default for Watch {
     fn default() -> Self {
         Watch {
             stale: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
             handed: AtomicUsize::new(0),
             verified: AtomicUsize::new(0),
             ring: Box::default(),
@@ -120,6 +122,15 @@ impl Watch {
         self.stale.store(true, Relaxed);
     }
 
+    /// The tree of this index is being deleted.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Relaxed);
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Relaxed)
+    }
+
     pub(super) fn is_quiet(&self) -> bool {
         self.handed.load(Relaxed) == 0
     }
@@ -130,13 +141,13 @@ impl Watch {
             let length = (count / 2).max(SMALLEST_RING).next_power_of_two();
             let mut ring = Vec::new();
             ring.resize_with(length, AtomicPtr::default);
-            let kept: Vec<_> = self.latest(RECENT).collect();
+            let kept = self.held();
             // What was not looked at yet is forgotten, so everything must be.
             let all = if self.pending() > 0 { 2 * length } else { 0 };
             self.ring = ring.into_boxed_slice();
             self.handed = AtomicUsize::new(0);
             self.verified = AtomicUsize::new(0);
-            kept.into_iter().rev().for_each(|e| self.hand_out(e));
+            kept.into_iter().for_each(|elem| self.hand_out(elem));
             self.settle();
             *self.handed.get_mut() += all;
         }
@@ -188,10 +199,21 @@ impl Watch {
         self.verified.store(self.handed.load(Relaxed), Relaxed);
     }
 
-    /// The index was built anew. Clients still hold the last few elements.
-    pub(super) fn renew(&mut self, count: usize) {
-        self.settle();
+    /// The elements that stay under suspicion, oldest first.
+    pub(super) fn held(&self) -> Vec<*mut RawElem> {
+        let mut held: Vec<_> = self.latest(RECENT).collect();
+        held.reverse();
+        held
+    }
+
+    /// The index was built anew for `count` elements. Clients still hold some of them.
+    pub(super) fn renew(&mut self, count: usize, held: &[*mut RawElem]) {
+        *self = Watch {
+            ring: std::mem::take(&mut self.ring),
+            ..Watch::default()
+        };
         self.fit(count);
-        self.stale = AtomicBool::new(false);
+        held.iter().for_each(|&elem| self.hand_out(elem));
+        self.settle();
     }
 }

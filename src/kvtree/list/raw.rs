@@ -82,20 +82,24 @@ pub(super) unsafe fn free_elem(elem: *mut RawElem) {
 pub(super) unsafe fn clear(tree: *mut RawTree) {
     // SAFETY: the list is well linked (caller); each element is visited once and then freed.
     unsafe {
-        drop_index(tree);
+        let mut retired = Vec::new();
+        retired.extend(retire_index(tree));
         let mut elem = (*tree).first;
         (*tree).first = ptr::null_mut();
         while !elem.is_null() {
             let mut next = (*elem).next;
             let subtree = (*elem).tree;
+            warn_former_owner(elem, ptr::null());
             if !subtree.is_null() {
-                drop_index(subtree);
+                retired.extend(retire_index(subtree));
                 next = chain((*subtree).first, next);
                 libc::free(subtree.cast());
             }
             free_elem(elem);
             elem = next;
         }
+        // Not earlier: as long as elements name them, they must serve no other tree.
+        retired.into_iter().for_each(|index| park_index(index));
         if (*tree).seal == seal_of(tree) {
             (*tree).count = 0;
         }
@@ -151,18 +155,25 @@ unsafe fn index_of(tree: *const RawTree) -> *mut Index {
     }
 }
 
-unsafe fn drop_index(tree: *mut RawTree) {
+/// Takes its index from a tree.
+unsafe fn retire_index(tree: *mut RawTree) -> Option<*mut Index> {
     // SAFETY: an index found in a tree is live and serves only it.
     unsafe {
         let index = index_of(tree);
         if index.is_null() {
-            return;
+            return None;
         }
         (*tree).index = ptr::null_mut();
-        *index = Index::default();
-        let mut parked = PARKED.lock().unwrap_or_else(|e| e.into_inner());
-        parked.push(Parked(index));
+        (*index).watch.retire();
+        Some(index)
     }
+}
+
+unsafe fn park_index(index: *mut Index) {
+    // SAFETY: no tree has this index (caller).
+    unsafe { *index = Index::default() };
+    let mut parked = PARKED.lock().unwrap_or_else(|e| e.into_inner());
+    parked.push(Parked(index));
 }
 
 /// Makes the index say what the list says.
@@ -173,18 +184,38 @@ unsafe fn build_index(tree: *mut RawTree) {
             (*tree).index = take_index();
         }
         let index = (*tree).index;
-        let table = &mut *addr_of_mut!((*index).table);
+        let (table, watch) = (addr_of_mut!((*index).table), addr_of_mut!((*index).watch));
+        let (table, watch) = (&mut *table, &mut *watch);
+        let mut held = watch.held();
+        let mut linked = Vec::with_capacity(held.len());
         table.restart((*tree).count as usize);
         let mut elem = (*tree).first;
         while !elem.is_null() {
             table.insert(hash_of(elem), elem);
+            warn_former_owner(elem, index);
             (*elem).owner = index;
+            if held.contains(&elem) {
+                linked.push(elem);
+            }
             elem = (*elem).next;
         }
         table.first = (*tree).first;
         (*tree).count = table.len() as u32;
-        let watch = &mut *addr_of_mut!((*index).watch);
-        watch.renew(table.len());
+        // What is no longer linked may be freed, and must not be looked at again.
+        held.retain(|elem| linked.contains(elem));
+        watch.renew(table.len(), &held);
+    }
+}
+
+/// An element that a client moved here by hand is still in the index of the tree where it was.
+unsafe fn warn_former_owner(elem: *const RawElem, expected: *const Index) {
+    // SAFETY: owner is NULL or an index, and indexes are never freed.
+    unsafe {
+        let owner = (*elem).owner;
+        let is_expected = owner.is_null() || ptr::eq(owner, expected);
+        if !is_expected && !(*owner).watch.is_retired() {
+            (*owner).watch.mark_stale();
+        }
     }
 }
 
@@ -221,6 +252,12 @@ unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
         }
         right
     }
+}
+
+/// As [`believable`], for an index that may be stale already or serve another tree.
+unsafe fn may_be_believed(tree: *const RawTree, index: *mut Index) -> bool {
+    // SAFETY: the suspects of a stale index are not looked at.
+    unsafe { index == index_of(tree) && !(*index).watch.is_stale() && believable(tree, index) }
 }
 
 unsafe fn matches_list(tree: *const RawTree, index: *mut Index) -> bool {
@@ -291,11 +328,21 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
         if candidates.next().is_some() {
             return Lookup::Unsure; // a key that stands twice: the first in the list counts
         }
-        if !is_key(elem, key) || *(*elem).prev != elem {
+        if !is_key(elem, key) || !is_linked(elem, index) {
             watch.mark_stale();
             return Lookup::Unsure;
         }
         Lookup::Found(elem)
+    }
+}
+
+/// False for an element that a client took out, or put in front of one of another tree.
+unsafe fn is_linked(elem: *const RawElem, index: *const Index) -> bool {
+    // SAFETY: elem was linked by us or by a client that kept its links right.
+    unsafe {
+        let next = (*elem).next;
+        let follows = next.is_null() || ptr::eq((*next).owner, index);
+        ptr::eq(*(*elem).prev, elem) && ((*index).watch.is_quiet() || follows)
     }
 }
 
@@ -370,7 +417,7 @@ pub(super) unsafe fn remove(tree: *mut RawTree, elem: *mut RawElem) {
     // SAFETY: elem is linked; its owner is NULL or an index that was never freed.
     unsafe {
         let index = (*elem).owner;
-        if !index.is_null() && (index != index_of(tree) || !believable(tree, index)) {
+        if !index.is_null() && !may_be_believed(tree, index) {
             (*index).watch.mark_stale();
         }
         let known_head = !index.is_null() && (*index).table.first == (*tree).first;
@@ -417,7 +464,7 @@ unsafe fn forget_small_index(tree: *mut RawTree) {
             (*elem).owner = ptr::null_mut();
             elem = (*elem).next;
         }
-        drop_index(tree);
+        retire_index(tree).into_iter().for_each(|i| park_index(i));
     }
 }
 

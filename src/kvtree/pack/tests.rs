@@ -66,11 +66,33 @@ fn a_key_without_end_is_an_error() {
 }
 
 #[test]
-fn what_came_before_the_damage_stays() {
-    let mut tree = Tree::new();
-    let cut = &SMALL[..SMALL.len() - 6];
-    unpack_into(cut, tree.edit(), Order::AsPacked).unwrap_err();
-    assert_eq!(Model::of(tree.view()).0.len(), 1);
+fn damage_leaves_the_tree_as_it_was() {
+    for length in 0..SMALL.len() {
+        let mut tree = Tree::new();
+        tree.edit().child(c"a");
+        for order in [Order::AsPacked, Order::Reversed] {
+            unpack_into(&SMALL[..length], tree.edit(), order).unwrap_err();
+            merge_into(&SMALL[..length], tree.edit(), order).unwrap_err();
+        }
+        assert_eq!(keys(tree.view()), [c"a"]);
+        assert!(tree.view().get(c"a").unwrap().is_empty());
+    }
+}
+
+fn keys(tree: TreeRef<'_>) -> Vec<&CStr> {
+    tree.iter().filter_map(|e| e.key()).collect()
+}
+
+#[test]
+fn a_packed_tree_is_searched_where_it_lies() {
+    let packed = Packed::new(SMALL).unwrap();
+    let names: Vec<_> = packed.children().map(|(key, _)| key).collect();
+    assert_eq!(names, [c"a", c"b"]);
+    assert_eq!(packed.value(c"a"), Some(c"x"));
+    assert_eq!(packed.value(c"b"), None);
+    assert!(packed.get(c"c").is_none());
+    assert_eq!(packed.get(c"a").unwrap().bytes(), &SMALL[10 - 4..22]);
+    assert!(Packed::new(&SMALL[..SMALL.len() - 1]).is_err());
 }
 
 proptest! {
@@ -94,12 +116,37 @@ proptest! {
         }
     }
 
+    /// As if unpacked and then merged, equal keys on either side or not.
+    #[test]
+    fn packed_trees_are_merged(
+        held in prop_oneof![Just(Model::default()), model::model()],
+        packed in model::model(),
+        twice in proptest::option::of(model::model()),
+    ) {
+        let mut packed = packed;
+        twice.iter().for_each(|twice| packed.unpack_in_front(twice, Order::AsPacked));
+        for (order, unpack_order) in [
+            (Order::Reversed, Order::AsPacked),
+            (Order::AsPacked, Order::Reversed),
+        ] {
+            let mut unpacked = Model::default();
+            unpacked.unpack_in_front(&packed, unpack_order);
+            let mut expected = held.clone();
+            expected.merge(&unpacked);
+            let mut tree = held.to_tree();
+            let bytes = packed.packed();
+            prop_assert_eq!(merge_into(&bytes, tree.edit(), order), Ok(bytes.len()));
+            prop_assert_eq!(Model::of(tree.view()), expected);
+        }
+    }
+
     #[test]
     fn every_truncation_is_an_error(model in model::model()) {
         let bytes = model.packed();
         for length in 0..bytes.len() {
             for order in [Order::AsPacked, Order::Reversed] {
                 prop_assert!(unpack(&bytes[..length], order).is_err());
+                prop_assert!(merge_into(&bytes[..length], Tree::new().edit(), order).is_err());
             }
         }
     }

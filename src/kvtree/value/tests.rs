@@ -159,7 +159,7 @@ proptest! {
         prop_assert_eq!(tree.value_int(c"int").unwrap(), int);
         prop_assert_eq!(tree.value_i64(c"long").unwrap(), long);
         prop_assert_eq!(tree.value_u64(c"size").unwrap(), size);
-        prop_assert_eq!(tree.value_u64(c"crc").unwrap(), crc.into());
+        prop_assert_eq!(tree.value_u64(c"crc").unwrap(), u64::from(crc));
         prop_assert_eq!(tree.value_address(c"address").unwrap(), address);
     }
 }

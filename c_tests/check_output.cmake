@@ -1,0 +1,21 @@
+# cmake -DEXPECTED=<file> -DRESULT=<exit code> -P check_output.cmake -- <command...>
+# The command prints what the file holds to standard output and returns the exit code.
+set(command)
+set(seen FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(seen)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(seen TRUE)
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} OUTPUT_VARIABLE output RESULT_VARIABLE result)
+file(READ "${EXPECTED}" expected)
+if(NOT result STREQUAL RESULT)
+  message(FATAL_ERROR "the exit code is ${result}, should be ${RESULT}; output:\n${output}")
+endif()
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "the output is\n${output}\nshould be\n${expected}")
+endif()
