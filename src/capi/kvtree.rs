@@ -90,7 +90,7 @@ pub unsafe extern "C" fn kvtree_get(hash: *const kvtree, key: *const c_char) -> 
 
 unsafe fn get<'a>(hash: *const kvtree, key: *const c_char) -> Option<TreeRef<'a>> {
     // SAFETY: arguments of the caller.
-    unsafe { TreeRef::from_raw(hash)?.get(ptr::text(key)?) }
+    unsafe { TreeRef::from_raw(hash)?.elem_named(key)?.tree() }
 }
 
 /// Sets the tree below `key` to `hash_value`, which now belongs to `hash` and may be NULL; what stood
@@ -308,6 +308,8 @@ unsafe fn unset_kv(hash: *mut kvtree, key: *const c_char, val: Option<&CStr>) ->
 
 // ---- elements ----
 
+// The plain accessors run without a guard: they cannot panic, and it would cost more than they do.
+
 fn handed_out(elem: Option<ElemRef>) -> *mut kvtree_elem {
     elem.map_or(null_mut(), ElemRef::hand_out)
 }
@@ -315,28 +317,22 @@ fn handed_out(elem: Option<ElemRef>) -> *mut kvtree_elem {
 /// The first element; NULL if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_first(hash: *const kvtree) -> *mut kvtree_elem {
-    guard(null_mut(), || {
-        // SAFETY: arguments of the caller.
-        handed_out(unsafe { TreeRef::from_raw(hash) }.and_then(TreeRef::first))
-    })
+    // SAFETY: arguments of the caller.
+    handed_out(unsafe { TreeRef::from_raw(hash) }.and_then(TreeRef::first))
 }
 
 /// The element after `elem`; NULL if it is the last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_next(elem: *const kvtree_elem) -> *mut kvtree_elem {
-    guard(null_mut(), || {
-        // SAFETY: arguments of the caller.
-        handed_out(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::next))
-    })
+    // SAFETY: arguments of the caller.
+    handed_out(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::next))
 }
 
 /// The key of the element, which stays with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_key(elem: *const kvtree_elem) -> *mut c_char {
-    guard(null_mut(), || {
-        // SAFETY: arguments of the caller.
-        unsafe { ElemRef::from_raw(elem) }.map_or(null_mut(), ElemRef::raw_key)
-    })
+    // SAFETY: arguments of the caller.
+    unsafe { ElemRef::from_raw(elem) }.map_or(null_mut(), ElemRef::raw_key)
 }
 
 /// The key of the element as an integer; 0 if it is none.
@@ -351,10 +347,8 @@ pub unsafe extern "C" fn kvtree_elem_key_int(elem: *const kvtree_elem) -> c_int 
 /// The tree below the element, which stays with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_elem_hash(elem: *const kvtree_elem) -> *mut kvtree {
-    guard(null_mut(), || {
-        // SAFETY: arguments of the caller.
-        raw(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::tree))
-    })
+    // SAFETY: arguments of the caller.
+    raw(unsafe { ElemRef::from_raw(elem) }.and_then(ElemRef::tree))
 }
 
 /// The first element with this key; NULL if there is none.
@@ -475,29 +469,36 @@ pub unsafe extern "C" fn kvtree_pack(buf: *mut c_char, hash: *const kvtree) -> u
 /// packed tree; its length is not known here, so it cannot be checked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_unpack(buf: *const c_char, hash: *mut kvtree) -> usize {
-    // SAFETY: arguments of the caller; the buffer holds a whole packed tree.
-    guard(0, || unsafe {
-        let Some(tree) = TreeMut::from_raw(hash).filter(|_| !buf.is_null()) else {
-            return 0;
-        };
-        let bytes = std::slice::from_raw_parts(buf.cast::<u8>(), packed_length(buf));
-        pack::unpack_into(bytes, tree, pack::Order::Reversed).unwrap_or(0)
+    // SAFETY: arguments of the caller.
+    let tree = unsafe { TreeMut::from_raw(hash) };
+    guard(0, || match tree.filter(|_| !buf.is_null()) {
+        Some(tree) => {
+            let mut source = Trusted { start: buf, at: 0 };
+            let unpacked = pack::unpack_from(&mut source, tree, pack::Order::Reversed);
+            unpacked.map_or(0, |()| source.at)
+        }
+        None => 0,
     })
 }
 
-/// Finds the end of a packed tree: every element announces how many more follow below it.
-unsafe fn packed_length(buf: *const c_char) -> usize {
-    let mut at = 0;
-    // SAFETY: the buffer holds a whole packed tree (caller), so each step stays inside.
-    let count = |at: usize| u32::from_be(unsafe { buf.add(at).cast::<u32>().read_unaligned() });
-    let mut elements = u64::from(count(at));
-    at += 4;
-    while elements > 0 {
-        // SAFETY: as above.
-        at += unsafe { libc::strlen(buf.add(at)) } + 1;
-        elements += u64::from(count(at));
-        elements -= 1;
-        at += 4;
+/// A buffer that the caller says holds a whole packed tree.
+struct Trusted {
+    start: *const c_char,
+    at: usize,
+}
+
+impl<'a> pack::Source<'a> for Trusted {
+    fn count(&mut self) -> std::result::Result<u32, pack::FormatError> {
+        // SAFETY: the buffer holds a whole packed tree (caller), so each step stays inside.
+        let count = unsafe { self.start.add(self.at).cast::<u32>().read_unaligned() };
+        self.at += size_of::<u32>();
+        Ok(u32::from_be(count))
     }
-    at
+
+    fn key(&mut self) -> std::result::Result<&'a CStr, pack::FormatError> {
+        // SAFETY: as above.
+        let key = unsafe { CStr::from_ptr(self.start.add(self.at)) };
+        self.at += key.count_bytes() + 1;
+        Ok(key)
+    }
 }

@@ -11,11 +11,15 @@ mod raw;
 
 use raw::*;
 pub use raw::{RawElem, RawTree};
+use smallvec::{SmallVec, smallvec};
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull, addr_of_mut};
 
 // ---- safe types -----------------------------------------------------------------------------
+
+/// Walks of this depth need no memory of their own.
+pub(super) const USUAL_DEPTH: usize = 12;
 
 /// An owned tree.
 pub struct Tree(NonNull<RawTree>);
@@ -103,9 +107,20 @@ impl<'a> TreeRef<'a> {
     }
 
     pub fn elem(self, key: &CStr) -> Option<ElemRef<'a>> {
+        // SAFETY: key is a C string.
+        unsafe { self.elem_named(key.as_ptr()) }
+    }
+
+    /// As [`TreeRef::elem`] for a key whose length nobody has counted yet.
+    ///
+    /// # Safety
+    /// `key` is NULL or a C string.
+    pub unsafe fn elem_named(self, key: *const c_char) -> Option<ElemRef<'a>> {
+        if key.is_null() {
+            return None;
+        }
         // SAFETY: the tree is alive for 'a.
-        let found = unsafe { find(self.0.as_ptr(), key) };
-        NonNull::new(found).map(|e| ElemRef(e, PhantomData))
+        unsafe { ElemRef::from_raw(find(self.0.as_ptr(), key)) }
     }
 
     pub fn get(self, key: &CStr) -> Option<TreeRef<'a>> {
@@ -117,7 +132,7 @@ impl<'a> TreeRef<'a> {
         Preorder {
             next: self.first(),
             below: None,
-            stack: Vec::new(),
+            stack: SmallVec::new(),
         }
     }
 }
@@ -171,7 +186,7 @@ impl<'a> ElemRef<'a> {
 pub struct Preorder<'a> {
     next: Option<ElemRef<'a>>,
     below: Option<TreeRef<'a>>,
-    stack: Vec<Option<ElemRef<'a>>>,
+    stack: SmallVec<[Option<ElemRef<'a>>; USUAL_DEPTH]>,
 }
 
 impl Preorder<'_> {
@@ -228,7 +243,7 @@ impl<'a> TreeMut<'a> {
         let tree = self.0.as_ptr();
         // SAFETY: the tree is ours for 'a; a new value replaces the old one in its element.
         unsafe {
-            let found = find_to_change(tree, key);
+            let found = find_to_change(tree, key.as_ptr());
             if found.is_null() {
                 let head = addr_of_mut!((*tree).first);
                 insert(tree, head, new_elem(copy_key(key), value));
@@ -259,7 +274,7 @@ impl<'a> TreeMut<'a> {
     pub fn take_elem(&mut self, key: &CStr) -> Option<*mut RawElem> {
         // SAFETY: the tree is ours.
         unsafe {
-            let found = find_to_change(self.0.as_ptr(), key);
+            let found = find_to_change(self.0.as_ptr(), key.as_ptr());
             if found.is_null() {
                 return None;
             }
@@ -313,14 +328,14 @@ impl<'a> TreeMut<'a> {
 /// A place in a tree that is being filled: descends and climbs without recursion.
 pub struct Cursor<'a> {
     /// The trees from the root to here, each with the element added last.
-    path: Vec<(*mut RawTree, *mut RawElem)>,
+    path: SmallVec<[(*mut RawTree, *mut RawElem); USUAL_DEPTH]>,
     root: PhantomData<&'a mut RawTree>,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(root: TreeMut<'a>) -> Self {
         Cursor {
-            path: vec![(root.0.as_ptr(), ptr::null_mut())],
+            path: smallvec![(root.0.as_ptr(), ptr::null_mut())],
             root: PhantomData,
         }
     }
@@ -342,7 +357,7 @@ impl<'a> Cursor<'a> {
     pub fn add_back(&mut self, key: &CStr) -> bool {
         let tree = self.here().0;
         // SAFETY: trees on the path are alive and changed only through this cursor.
-        let is_new = unsafe { find_to_change(tree, key) }.is_null();
+        let is_new = unsafe { find_to_change(tree, key.as_ptr()) }.is_null();
         if is_new {
             self.push_back(key);
         }

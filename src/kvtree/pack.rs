@@ -4,7 +4,9 @@
 //! below it; nothing below is a count of 0. Reading trusts no count and no length: every step is checked
 //! against the bytes that are there, and the tree grows only as fast as bytes are used up.
 
+use super::list::USUAL_DEPTH;
 use super::{Cursor, Error, Result, Tree, TreeMut, TreeRef};
+use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
 
 const COUNT: usize = 4;
@@ -74,7 +76,7 @@ pub(super) fn room_for(size: usize) -> Result<Vec<u8>> {
 
 /// Finds the end of the packed tree at the start of `bytes`, checking every step on the way.
 pub fn packed_length(bytes: &[u8]) -> std::result::Result<usize, FormatError> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = Reader::new(bytes);
     let mut elements = u64::from(reader.count()?);
     while elements > 0 {
         reader.key()?;
@@ -99,15 +101,9 @@ pub fn unpack_into(
     tree: TreeMut,
     order: Order,
 ) -> std::result::Result<usize, FormatError> {
-    let length = packed_length(bytes)?;
-    walk(&bytes[..length], Cursor::new(tree), |cursor, key| {
-        match order {
-            Order::AsPacked => cursor.push_back(key),
-            Order::Reversed => cursor.push_front(key),
-        }
-        true
-    })?;
-    Ok(length)
+    let packed = Packed::new(bytes)?;
+    packed.unpack_into(tree, order)?;
+    Ok(packed.0.len())
 }
 
 /// Merges the packed tree into `tree`, as if it had been unpacked and then merged: elements with new
@@ -122,14 +118,15 @@ pub fn merge_into(
     let length = packed_length(bytes)?;
     let bytes = &bytes[..length];
     if order == Order::Reversed {
-        walk(bytes, Cursor::new(tree), |cursor, key| {
+        walk(&mut Reader::new(bytes), Cursor::new(tree), |cursor, key| {
             cursor.enter(key);
             true
         })?;
         return Ok(length);
     }
     if tree.view().is_empty() {
-        if walk(bytes, Cursor::new(tree.edit()), |c, key| c.add_back(key))? {
+        let cursor = Cursor::new(tree.edit());
+        if walk(&mut Reader::new(bytes), cursor, |c, key| c.add_back(key))? {
             return Ok(length);
         }
         tree.clear();
@@ -141,15 +138,36 @@ pub fn merge_into(
     Ok(length)
 }
 
+/// Adds the packed elements to `tree` in front of its own, without looking for equal keys.
+pub(crate) fn unpack_from<'a>(
+    source: &mut impl Source<'a>,
+    tree: TreeMut,
+    order: Order,
+) -> std::result::Result<(), FormatError> {
+    walk(source, Cursor::new(tree), |cursor, key| {
+        match order {
+            Order::AsPacked => cursor.push_back(key),
+            Order::Reversed => cursor.push_front(key),
+        }
+        true
+    })?;
+    Ok(())
+}
+
+/// Where the parts of a packed tree come from.
+pub(crate) trait Source<'a> {
+    fn count(&mut self) -> std::result::Result<u32, FormatError>;
+    fn key(&mut self) -> std::result::Result<&'a CStr, FormatError>;
+}
+
 /// Leads the cursor through a packed tree: `add` enters each element, or returns false to end it all.
-fn walk<'a>(
-    bytes: &[u8],
+fn walk<'s, 'a>(
+    source: &mut impl Source<'s>,
     mut cursor: Cursor<'a>,
     mut add: impl FnMut(&mut Cursor<'a>, &CStr) -> bool,
 ) -> std::result::Result<bool, FormatError> {
-    let mut reader = Reader { bytes, at: 0 };
     // How many elements are still to come in each tree from the root to here.
-    let mut open = vec![reader.count()?];
+    let mut open: SmallVec<[u32; USUAL_DEPTH]> = smallvec![source.count()?];
     while let Some(left) = open.last_mut() {
         if *left == 0 {
             open.pop();
@@ -157,11 +175,11 @@ fn walk<'a>(
             continue;
         }
         *left -= 1;
-        let key = reader.key()?;
+        let key = source.key()?;
         if !add(&mut cursor, key) {
             return Ok(false);
         }
-        open.push(reader.count()?);
+        open.push(source.count()?);
     }
     Ok(true)
 }
@@ -178,7 +196,7 @@ impl<'a> Packed<'a> {
     }
 
     /// The same, when the bytes are known to be right.
-    pub(super) fn checked(bytes: &'a [u8]) -> Self {
+    pub(crate) fn checked(bytes: &'a [u8]) -> Self {
         Packed(bytes)
     }
 
@@ -186,11 +204,13 @@ impl<'a> Packed<'a> {
         self.0
     }
 
+    /// As the function of this name, without checking again.
+    pub fn unpack_into(self, tree: TreeMut, order: Order) -> std::result::Result<(), FormatError> {
+        unpack_from(&mut Reader::new(self.0), tree, order)
+    }
+
     pub fn children(self) -> impl Iterator<Item = (&'a CStr, Packed<'a>)> {
-        let mut reader = Reader {
-            bytes: self.0,
-            at: 0,
-        };
+        let mut reader = Reader::new(self.0);
         let count = reader.count().unwrap_or(0);
         (0..count).map_while(move |_| {
             let key = reader.key().ok()?;
@@ -218,6 +238,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Reader { bytes, at: 0 }
+    }
+}
+
+impl<'a> Source<'a> for Reader<'a> {
     fn count(&mut self) -> std::result::Result<u32, FormatError> {
         let rest = &self.bytes[self.at..];
         let (count, rest) = rest

@@ -51,10 +51,13 @@ fn allocate<T>(value: T) -> NonNull<T> {
 }
 
 pub(super) fn copy_key(key: &CStr) -> *mut c_char {
-    // SAFETY: key is a C string.
-    let copy = unsafe { libc::strdup(key.as_ptr()) };
+    let bytes = key.to_bytes_with_nul();
+    // SAFETY: malloc has no preconditions.
+    let copy = unsafe { libc::malloc(bytes.len()) }.cast::<u8>();
     assert!(!copy.is_null(), "out of memory");
-    copy
+    // SAFETY: malloc gave room for all bytes.
+    unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    copy.cast()
 }
 
 pub(super) fn new_tree() -> NonNull<RawTree> {
@@ -286,12 +289,12 @@ enum Lookup {
     Unsure,
 }
 
-unsafe fn is_key(elem: *const RawElem, key: &CStr) -> bool {
+unsafe fn is_key(elem: *const RawElem, key: *const c_char) -> bool {
     // SAFETY: a non-NULL key is a C string.
-    unsafe { !(*elem).key.is_null() && libc::strcmp((*elem).key, key.as_ptr()) == 0 }
+    unsafe { !(*elem).key.is_null() && libc::strcmp((*elem).key, key) == 0 }
 }
 
-pub(super) unsafe fn find(tree: *const RawTree, key: &CStr) -> *mut RawElem {
+pub(super) unsafe fn find(tree: *const RawTree, key: *const c_char) -> *mut RawElem {
     // SAFETY: tree is live (caller).
     unsafe {
         let index = index_of(tree);
@@ -310,7 +313,7 @@ pub(super) unsafe fn find(tree: *const RawTree, key: &CStr) -> *mut RawElem {
     }
 }
 
-unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> Lookup {
+unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: *const c_char) -> Lookup {
     // SAFETY: the index belongs to the live tree, its candidates are elements of it.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
@@ -321,7 +324,7 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: &CStr) -> L
             watch.mark_stale();
             return Lookup::Unsure;
         }
-        let mut candidates = table.candidates(index::hash(key.to_bytes()));
+        let mut candidates = table.candidates(index::hash(CStr::from_ptr(key).to_bytes()));
         let Some(elem) = candidates.next() else {
             return Lookup::Absent;
         };
@@ -347,7 +350,7 @@ unsafe fn is_linked(elem: *const RawElem, index: *const Index) -> bool {
 }
 
 /// As [`find`], for callers that are about to change the tree: repairs the index first.
-pub(super) unsafe fn find_to_change(tree: *mut RawTree, key: &CStr) -> *mut RawElem {
+pub(super) unsafe fn find_to_change(tree: *mut RawTree, key: *const c_char) -> *mut RawElem {
     // SAFETY: tree is live and exclusively ours (caller).
     unsafe {
         let found = find(tree, key);
@@ -485,7 +488,7 @@ pub(super) unsafe fn move_to_head(tree: *mut RawTree, elem: *mut RawElem) {
 pub(super) unsafe fn child_of(tree: *mut RawTree, key: &CStr) -> NonNull<RawTree> {
     // SAFETY: tree is live and exclusively ours (caller).
     unsafe {
-        let found = find_to_change(tree, key);
+        let found = find_to_change(tree, key.as_ptr());
         if found.is_null() {
             let child = new_tree();
             let head = addr_of_mut!((*tree).first);
