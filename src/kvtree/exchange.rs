@@ -412,3 +412,6 @@ impl Route {
         kept
     }
 }
+
+#[cfg(test)]
+mod tests;

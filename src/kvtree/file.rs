@@ -225,3 +225,6 @@ fn overwrite(fd: impl AsFd, tree: TreeRef) -> Result<()> {
     disk::truncate(fd.as_fd(), bytes.len() as u64)?;
     Ok(disk::sync(fd)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -429,3 +429,6 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
     }
     data.merge(found.view())
 }
+
+#[cfg(test)]
+mod tests;

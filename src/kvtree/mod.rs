@@ -11,6 +11,8 @@ pub mod file;
 pub mod gather;
 mod list;
 mod merge;
+#[cfg(test)]
+mod model;
 pub mod pack;
 pub mod print;
 pub mod value;

@@ -268,3 +268,6 @@ impl<'a> Source<'a> for Reader<'a> {
         Ok(key)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,3 +48,6 @@ fn only_value(elem: ElemRef<'_>) -> Option<&[u8]> {
     let is_only = only.next().is_none() && only.tree().is_none_or(TreeRef::is_empty);
     is_only.then(|| only.key().map_or(&b"(null)"[..], |k| k.to_bytes()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -224,9 +224,15 @@ pub fn double(value: f64) -> CString {
 
 // ---- reading --------------------------------------------------------------------------------
 
+/// What `isspace` takes for a blank, which includes the vertical tab.
+fn skip_blanks(text: &[u8]) -> &[u8] {
+    let blank = |c: &&u8| matches!(c, b' ' | b'\t'..=b'\r');
+    &text[text.iter().take_while(blank).count()..]
+}
+
 /// Sign and digits as `strtol` takes them: blanks, a sign, with base 0 a prefix; then what fits.
 fn scan(text: &[u8], base: u32) -> (bool, Option<u64>, usize) {
-    let text = text.trim_ascii_start();
+    let text = skip_blanks(text);
     let negative = text.first() == Some(&b'-');
     let digits = match text.first() {
         Some(b'-' | b'+') => &text[1..],
@@ -299,7 +305,7 @@ fn parse_address(text: &[u8]) -> Option<usize> {
 
 /// `strtod`, independent of the locale; `None` where the number is too large for a double.
 fn parse_double(text: &[u8]) -> Option<f64> {
-    let text = text.trim_ascii_start();
+    let text = skip_blanks(text);
     if let Some(value) = parse_hex_double(text) {
         return Some(value);
     }
@@ -316,7 +322,8 @@ fn parse_double(text: &[u8]) -> Option<f64> {
 /// A whole number in hexadecimal, as the CRC setter writes it.
 fn parse_hex_double(text: &[u8]) -> Option<f64> {
     let (negative, magnitude, count) = scan(text, 0);
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let sign = usize::from(matches!(text.first(), Some(b'-' | b'+')));
+    let digits = &text[sign..];
     let is_hex = matches!(digits, [b'0', b'x' | b'X', ..]) && count > 0;
     let value = magnitude.filter(|_| is_hex)? as f64;
     Some(if negative { -value } else { value })
@@ -352,3 +359,6 @@ fn number_length(text: &[u8]) -> usize {
     }
     sign + end
 }
+
+#[cfg(test)]
+mod tests;
