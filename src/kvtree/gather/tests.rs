@@ -123,6 +123,32 @@ fn many_small_segments_need_maps_of_maps() {
     }
 }
 
+/// Data of exactly so many packed bytes.
+fn sized(bytes: usize) -> Model {
+    let key = CString::new(vec![b'x'; bytes - 9]).unwrap();
+    let mut model = Model::default();
+    model.child(&key);
+    assert_eq!(model.packed().len(), bytes);
+    model
+}
+
+#[test]
+fn a_rank_whose_last_byte_is_the_last_of_a_segment_starts_none() {
+    for (sizes, files) in [
+        ([64, 64, 64], &["gather.0.0"][..]),
+        ([64, 65, 63], &["gather.0.0", "gather.0.1"]),
+        ([127, 65, 64], &["gather.0.0", "gather.0.1"]),
+        ([128, 128, 129], &["gather.0.0", "gather.0.2"]),
+        ([300, 10, 74], &["gather.0.0"]),
+    ] {
+        let place = Place::new();
+        let data = sizes.map(sized);
+        place.write(&data, SMALL);
+        assert_eq!(place.names()[1..], *files, "{sizes:?}");
+        place.assert_holds(&data);
+    }
+}
+
 /// The public call, with data that really fills segments of 1 MiB.
 #[test]
 fn a_rank_that_crosses_a_segment_writes_for_those_behind_it() {
