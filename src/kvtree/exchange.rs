@@ -129,7 +129,7 @@ pub fn exchange_direction<C: Comm>(
     let incoming = incoming.ok_or(NOWHERE);
     let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
     let (arrived, mut incoming) = transfer(comm, given)?;
-    let route = Route::all_rounds(comm, direction);
+    let route = Route::of(comm, direction);
     arrived.merge_all(&route, 1, |_| true, &mut incoming)
 }
 
@@ -143,7 +143,7 @@ pub(super) fn deliver<C: Comm>(
     direction: Direction,
 ) -> Result<()> {
     arrived.receive(comm, outgoing)?;
-    let route = Route::all_rounds(comm, direction);
+    let route = Route::of(comm, direction);
     arrived.merge_all(&route, 2, |_| true, incoming)
 }
 
@@ -156,7 +156,7 @@ pub(super) fn exchange_packed<C: Comm>(
 ) -> Result<()> {
     let given = outgoing.map(|outgoing| (Messages { outgoing }, ()));
     let (arrived, ()) = transfer(comm, given)?;
-    arrived.merge_all(&Route::all_rounds(comm, direction), 1, |_| true, incoming)
+    arrived.merge_all(&Route::of(comm, direction), 1, |_| true, incoming)
 }
 
 /// As [`exchange_direction`], each message in the direction that takes fewer hops.
@@ -171,12 +171,7 @@ pub fn exchange<C: Comm>(
     let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
     let (arrived, mut incoming) = transfer(comm, given)?;
     for direction in [Direction::Left, Direction::Right] {
-        let route = Route {
-            direction,
-            rounds: arrived.rounds[direction as usize],
-            rank,
-            size,
-        };
+        let route = Route::of(comm, direction);
         let goes_here = |from| shorter_way(from, rank, size) == direction;
         arrived.merge_all(&route, 2, goes_here, &mut incoming)?;
     }
@@ -212,60 +207,33 @@ impl Messages {
         Ok(Messages { outgoing })
     }
 
-    /// What each rank is told beforehand.
-    fn notices(&self, rank: usize, size: usize) -> Vec<u64> {
-        let mut rounds = [0; 2];
+    /// How many bytes there are for each rank.
+    fn sizes(&self, size: usize) -> Vec<u64> {
         let mut sizes = vec![0; size];
         for (to, bytes) in &self.outgoing {
-            let direction = shorter_way(rank, *to, size);
-            let needed = rounds_needed(distance(rank, *to, size, direction));
-            rounds[direction as usize] = needed.max(rounds[direction as usize]);
             sizes[*to] = bytes.len() as u64;
         }
-        let notice = |size| Notice { size, rounds }.encode();
-        sizes.into_iter().map(notice).collect()
+        sizes
     }
 }
 
-/// How many bytes one rank has for another, and how many rounds of hops its messages would need in
-/// each direction: all that ranks must know of each other, in one number.
-struct Notice {
-    size: u64,
-    rounds: [u32; 2],
-}
-
-impl Notice {
-    /// Stands for a rank that cannot take part.
-    const FAILED: u64 = u64::MAX;
-    const SIZE_BITS: u32 = 48;
-
-    fn encode(self) -> u64 {
-        let [right, left] = self.rounds.map(u64::from);
-        self.size | right << Self::SIZE_BITS | left << (Self::SIZE_BITS + 8)
-    }
-
-    fn decode(code: u64) -> Notice {
-        let rounds = |shift: u32| (code >> shift) as u32 & 0xff;
-        Notice {
-            size: code & ((1 << Self::SIZE_BITS) - 1),
-            rounds: [rounds(Self::SIZE_BITS), rounds(Self::SIZE_BITS + 8)],
-        }
-    }
-}
+/// Announced instead of a size by a rank that cannot take part.
+const FAILED: u64 = u64::MAX;
 
 /// Moves every message to its receiver, or fails on all ranks if one of them cannot take part.
 fn transfer<C: Comm, T>(comm: &C, given: Result<(Messages, T)>) -> Result<(Arrived, T)> {
     let size = comm.size();
-    let notices = match &given {
-        Ok((messages, _)) => messages.notices(comm.rank(), size),
-        Err(_) => vec![Notice::FAILED; size],
+    let sizes = match &given {
+        Ok((messages, _)) => messages.sizes(size),
+        Err(_) => vec![FAILED; size],
     };
-    let notices = comm.alltoall(&notices)?;
-    let (messages, rest) = match notices.contains(&Notice::FAILED) {
+    let sizes = comm.alltoall(&sizes)?;
+    let (messages, rest) = match sizes.contains(&FAILED) {
         true => agree(comm, given)?,
         false => given?,
     };
-    let mut arrived = agree(comm, Arrived::announced(&notices))?;
+    let announced = sizes.into_iter().enumerate().filter(|(_, size)| *size > 0);
+    let mut arrived = agree(comm, Arrived::expected(announced))?;
     let sends = messages.outgoing.iter().map(|(to, b)| (*to, &b[..]));
     arrived.receive(comm, &sends.collect::<Vec<_>>())?;
     Ok((arrived, rest))
@@ -283,29 +251,13 @@ fn joined(earlier: &[u8], tree: Option<TreeRef>) -> Result<Vec<u8>> {
 /// Packed messages at their receiver, by sender.
 pub(super) struct Arrived {
     incoming: BTreeMap<usize, Vec<u8>>,
-    rounds: [u32; 2],
 }
 
 impl Arrived {
     /// Room for messages of these senders and sizes.
     pub(super) fn expected(messages: impl Iterator<Item = (usize, u64)>) -> Result<Arrived> {
         let incoming: Result<_> = messages.map(|(from, n)| Ok((from, room(n)?))).collect();
-        Ok(Arrived {
-            incoming: incoming?,
-            rounds: [0; 2],
-        })
-    }
-
-    fn announced(notices: &[u64]) -> Result<Arrived> {
-        let notices = || notices.iter().map(|&code| Notice::decode(code));
-        let messages = notices().map(|n| n.size).enumerate();
-        let mut arrived = Arrived::expected(messages.filter(|(_, size)| *size > 0))?;
-        for notice in notices() {
-            for (most, rounds) in arrived.rounds.iter_mut().zip(notice.rounds) {
-                *most = rounds.max(*most);
-            }
-        }
-        Ok(arrived)
+        incoming.map(|incoming| Arrived { incoming })
     }
 
     fn receive<C: Comm>(&mut self, comm: &C, sends: &[(usize, &[u8])]) -> Result<()> {
@@ -353,10 +305,6 @@ fn shorter_way(from: usize, to: usize, size: usize) -> Direction {
     }
 }
 
-fn rounds_needed(distance: usize) -> u32 {
-    usize::BITS - distance.leading_zeros()
-}
-
 /// The way of messages to one rank when they travel in hops: in round `i` every rank passes on what
 /// still has to go a distance in which bit `i` is set, to the rank 2^i further.
 struct Route {
@@ -367,7 +315,7 @@ struct Route {
 }
 
 impl Route {
-    fn all_rounds<C: Comm>(comm: &C, direction: Direction) -> Route {
+    fn of<C: Comm>(comm: &C, direction: Direction) -> Route {
         Route {
             direction,
             rounds: usize::BITS - (comm.size() - 1).leading_zeros(),

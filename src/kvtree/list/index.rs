@@ -178,7 +178,9 @@ impl Watch {
 
     /// How many elements were handed out since the index was last found right.
     fn pending(&self) -> usize {
-        self.handed.load(Relaxed) - self.verified.load(Relaxed)
+        // Other readers may settle in between.
+        let verified = self.verified.load(Relaxed);
+        self.handed.load(Relaxed).saturating_sub(verified)
     }
 
     fn latest(&self, count: usize) -> impl Iterator<Item = *mut RawElem> {
