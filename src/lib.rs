@@ -1,7 +1,7 @@
-//! Stanchion: one library behind the C APIs of kvtree, rankstr, redset, Fenix and PIO.
+//! Stanchion: one library behind the C APIs of kvtree and rankstr; redset, Fenix and PIO are to follow.
 //!
-//! Dependencies go one way: `capi → {kvtree, rankstr} → {comm, storage} → {error, log}`.
-//! Inside, everything is a `Result`; only `capi` speaks C.
+//! Dependencies go one way: `capi → {kvtree, rankstr} → {comm, storage} → log`. Every room has its own
+//! error type. Inside, everything is a `Result`; only `capi` speaks C.
 #![deny(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
@@ -16,3 +16,41 @@ pub mod kvtree;
 pub mod log;
 pub mod rankstr;
 pub mod storage;
+
+/// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
+/// linker. `kvtree_setf` and `kvtree_getf` are C (`src/shim/kvtree_format.c`).
+pub mod exports {
+    pub use crate::capi::kvtree::{
+        kvtree_delete, kvtree_elem_extract, kvtree_elem_extract_by_addr, kvtree_elem_extract_int,
+        kvtree_elem_first, kvtree_elem_get, kvtree_elem_get_first_val, kvtree_elem_hash,
+        kvtree_elem_key, kvtree_elem_key_int, kvtree_elem_next, kvtree_extract, kvtree_get,
+        kvtree_get_kv, kvtree_get_kv_int, kvtree_get_val, kvtree_list_int, kvtree_merge,
+        kvtree_new, kvtree_pack, kvtree_pack_size, kvtree_set, kvtree_set_kv, kvtree_set_kv_int,
+        kvtree_size, kvtree_sort, kvtree_sort_int, kvtree_unpack, kvtree_unset, kvtree_unset_all,
+        kvtree_unset_kv, kvtree_unset_kv_int,
+    };
+    pub use crate::capi::kvtree_file::{
+        kvtree_lock_open_read, kvtree_log, kvtree_print, kvtree_print_mode, kvtree_read_fd,
+        kvtree_read_file, kvtree_read_scatter_single, kvtree_read_with_lock,
+        kvtree_write_close_unlock, kvtree_write_fd, kvtree_write_file, kvtree_write_persist,
+        kvtree_write_to_gather, kvtree_write_with_lock,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::kvtree_mpi::{
+        kvtree_bcast, kvtree_exchange, kvtree_exchange_direction, kvtree_exchange_sendq,
+        kvtree_read_scatter, kvtree_recv, kvtree_send, kvtree_sendrecv, kvtree_write_gather,
+    };
+    pub use crate::capi::kvtree_util::{
+        kvtree_util_get_bytecount, kvtree_util_get_crc32, kvtree_util_get_double,
+        kvtree_util_get_int, kvtree_util_get_int64, kvtree_util_get_ptr, kvtree_util_get_str,
+        kvtree_util_get_unsigned_long, kvtree_util_set_bytecount, kvtree_util_set_crc32,
+        kvtree_util_set_double, kvtree_util_set_int, kvtree_util_set_int64, kvtree_util_set_ptr,
+        kvtree_util_set_str, kvtree_util_set_unsigned_long,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::rankstr_mpi::{rankstr_mpi, rankstr_mpi_comm_split};
+    pub use crate::capi::stanchion::{
+        stanchion_build_info, stanchion_last_error, stanchion_set_log_callback,
+        stanchion_set_log_level, stanchion_version,
+    };
+}
