@@ -3,7 +3,9 @@
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${STANCHION_VENV:-$repo/build-deps/openmpi5}
 jobs=$(nproc 2>/dev/null || echo 2)
-[ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+for directory in "$HOME/.cargo/bin" "${CARGO_HOME:-$HOME/.cargo}/bin"; do
+  if [ -x "$directory/cargo" ]; then PATH=$directory:$PATH; fi
+done
 
 say() { printf '\n==> %s\n' "$*"; }
 die() { printf '\nerror: %s\n' "$*" >&2; exit 1; }

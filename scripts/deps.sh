@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # deps.sh [--demo]: installs what is missing to build and test (--demo: only what demo.sh needs).
-# Debian packages come from apt, Open MPI 5 from PyPI into a virtual environment. Rust itself is
-# taken from apt when that is new enough; otherwise the script says how to get it and stops.
+# Debian packages come from apt, Open MPI 5 from PyPI into a virtual environment. A Rust that is new
+# enough is kept; else it is taken from apt (rustc, on Debian 12 rustc-web); where apt has none either,
+# the script says how to get it and stops.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -31,11 +32,17 @@ as_root() {
   fi
 }
 
+apt_updated=no
+apt_update() {
+  if [ $apt_updated = yes ]; then return; fi
+  as_root apt-get update -q </dev/null && apt_updated=yes
+}
+
 apt_install() {
   say "installing with apt: $*"
   have apt-get || die "no apt-get here; install these (Debian names) and run again: $*"
   as_root true || die "neither root nor password-less sudo; have these installed and run again: $*"
-  as_root apt-get update -q </dev/null
+  apt_update
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends "$@" </dev/null
 }
 
@@ -65,35 +72,83 @@ debian_packages() {
 
 rust_wanted() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$repo/Cargo.toml"; }
 rust_present() { have cargo && (cd "$repo" && cargo --version 2>/dev/null | awk '{print $2}'); }
-rust_in_apt() { have apt-cache && apt-cache policy rustc 2>/dev/null | awk '/Candidate:/ {print $2}' | sed 's/[+~-].*//'; }
+
+# apt_candidate <package>: the version that apt would install, in full; nothing when there is none.
+apt_candidate() { apt-cache policy "$1" 2>/dev/null | awk '/Candidate:/ && $2 ~ /^[1-9]/ {print $2}'; }
+
+# rust_packages <rustc|rustc-web>: what goes with that compiler. Debian 12 has a newer Rust as -web.
+# rustfmt and clippy only where they are of the same version, and not for the demo.
+rust_packages() {
+  local cargo=cargo tools="rustfmt rust-clippy" version tool
+  if [ "$1" = rustc-web ]; then cargo=cargo-web tools="rustfmt-web rust-web-clippy"; fi
+  version=$(apt_candidate "$1")
+  printf '%s\n' "$1" "$cargo"
+  if [ $demo = yes ]; then return; fi
+  for tool in $tools; do
+    if [ "$(apt_candidate "$tool")" = "$version" ]; then echo "$tool"; fi
+  done
+}
+
+# Nothing that is installed has to go for it: rustc and rustc-web exclude each other and rustup.
+installs_cleanly() { apt-get install -s -q --no-remove --no-install-recommends "$@" >/dev/null 2>&1 </dev/null; }
+
+rust_from_apt() {
+  local wanted=$1 compiler version packages
+  have apt-cache || return 1
+  apt_update || true
+  for compiler in rustc rustc-web; do
+    version=$(apt_candidate "$compiler")
+    version=${version%%[+~-]*}
+    offered+="${offered:+, }$compiler ${version:-none}"
+    if [ -z "$version" ] || ! at_least "$version" "$wanted"; then continue; fi
+    mapfile -t packages < <(rust_packages "$compiler")
+    if ! installs_cleanly "${packages[@]}"; then
+      offered+=" (which excludes packages that are installed)"
+      continue
+    fi
+    apt_install "${packages[@]}"
+    hash -r
+    return
+  done
+  return 1
+}
 
 rust() {
-  local wanted present offered
+  local wanted present offered=
   wanted=$(rust_wanted)
   present=$(rust_present || true)
+  # Behind a rustup that is too old or has no toolchain, a Rust from apt would not be found.
+  if { [ -z "$present" ] || ! at_least "$present" "$wanted"; } && ! have rustup; then
+    rust_from_apt "$wanted" || true
+    present=$(rust_present || true)
+  fi
   if [ -n "$present" ] && at_least "$present" "$wanted"; then
     echo "Rust $present is there (at least $wanted is needed)"
     return
   fi
-  offered=$(rust_in_apt || true)
-  case $offered in
-    [1-9]*) if at_least "$offered" "$wanted"; then apt_install cargo rustc; return; fi ;;
-  esac
   die "Rust $wanted or newer is needed; found ${present:-none}, apt offers ${offered:-none}.
 Install it for this user with rustup and run this again:
   curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile default
 (or: rustup update stable, when rustup is already there)"
 }
 
-# test.sh checks format and lints.
+# test.sh checks format and lints where it can.
 rust_tools() {
   if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; then return; fi
   if have rustup; then
     say "adding rustfmt and clippy with rustup"
     rustup component add rustfmt clippy
-  else
-    apt_install rustfmt rust-clippy
+    return
   fi
+  local compiler packages
+  compiler=$(dpkg -S "$(command -v rustc)" 2>/dev/null | cut -d: -f1) || true
+  case $compiler in
+    rustc | rustc-web)
+      apt_update || true
+      mapfile -t packages < <(rust_packages "$compiler" | tail -n +3)
+      if [ ${#packages[@]} -gt 0 ] && installs_cleanly "${packages[@]}"; then apt_install "${packages[@]}"; fi
+      ;;
+  esac
 }
 
 openmpi5() {

@@ -45,6 +45,18 @@ part() {
   current=
 }
 
+# part_with <cargo's tool> <what> <command...>: a part for which some installations of Rust lack the tool.
+part_with() {
+  local tool=$1
+  shift
+  if cargo "$tool" --version >/dev/null 2>&1; then
+    part "$@"
+  else
+    say "SKIPPED: $1 (this Rust has no working cargo $tool)"
+    summary+=("SKIPPED $1: this Rust has no working cargo $tool")
+  fi
+}
+
 # A target directory of its own: mpi-sys does not notice when the MPI changes below it.
 check_cargo() { CARGO_TARGET_DIR=$work/checks MPICC=$(mpi_program openmpi mpicc) cargo "$@"; }
 
@@ -91,9 +103,9 @@ test_offline() {
   CARGO_HOME=$tree/cargo-home cmake --build "$tree/build" -j "$jobs"
 }
 
-part "format" check_cargo fmt --check
-part "lints, base" check_cargo clippy --locked --all-targets -- -D warnings
-part "lints, MPI" check_cargo clippy --locked --all-targets --features mpi -- -D warnings
+part_with fmt "format" check_cargo fmt --check
+part_with clippy "lints, base" check_cargo clippy --locked --all-targets -- -D warnings
+part_with clippy "lints, MPI" check_cargo clippy --locked --all-targets --features mpi -- -D warnings
 part "Rust tests" check_cargo test --locked $(rust_features)
 for mpi in $mpis; do
   part "C and install tests, $mpi" test_mpi "$mpi"

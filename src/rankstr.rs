@@ -94,10 +94,10 @@ fn climb<C: Comm>(comm: &C, mut list: List, broken: &mut Option<comm::Error>) ->
         }
         step *= 2;
     }
-    if rank != 0
-        && let Err(error) = hand_up(comm, rank - step, &list)
-    {
-        broken.get_or_insert(error);
+    if rank != 0 {
+        if let Err(error) = hand_up(comm, rank - step, &list) {
+            broken.get_or_insert(error);
+        }
     }
     list
 }

@@ -162,8 +162,8 @@ fn to_bytes(values: &[u64]) -> Vec<u8> {
 }
 
 fn from_bytes(bytes: &[u8]) -> Vec<u64> {
-    let (values, _) = bytes.as_chunks();
-    values.iter().map(|v| u64::from_le_bytes(*v)).collect()
+    let values = bytes.chunks(8).filter_map(|v| v.first_chunk());
+    values.map(|v| u64::from_le_bytes(*v)).collect()
 }
 
 fn combine(op: Op, into: &mut [u64], from: &[u64]) {

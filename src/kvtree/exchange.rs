@@ -241,7 +241,7 @@ impl Notice {
 
     fn encode(self) -> u64 {
         let [right, left] = self.rounds.map(u64::from);
-        self.size | right << Self::SIZE_BITS | left << (Self::SIZE_BITS + 8)
+        self.size | (right << Self::SIZE_BITS) | (left << (Self::SIZE_BITS + 8))
     }
 
     fn decode(code: u64) -> Notice {

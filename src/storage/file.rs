@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use Operation::{Fsync, Open, Read, Write};
     use std::io::{Read as _, Seek, Write as _};
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::{fs::PermissionsExt, net::UnixStream};
 
     const TEXT: &[u8] = b"one two three four five";
 
@@ -273,13 +273,13 @@ mod tests {
         assert_eq!(size_left(&file).unwrap(), Some(0));
         truncate(&file, 3).unwrap();
         assert_eq!(content(file), &TEXT[..3]);
-        let (reader, _writer) = std::io::pipe().unwrap();
+        let (reader, _writer) = UnixStream::pair().unwrap();
         assert_eq!(size_left(reader).unwrap(), None);
     }
 
     #[test]
     fn sync_reports_failures_but_not_descriptors_without_storage() {
-        let (_reader, writer) = std::io::pipe().unwrap();
+        let (_reader, writer) = UnixStream::pair().unwrap();
         sync(writer).unwrap();
         let _plan = faults::plan([faults::fail(Errno::IO).of(Fsync).at(0)]);
         assert_eq!(sync(text_file()).unwrap_err().errno(), Errno::IO);
