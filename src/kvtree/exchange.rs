@@ -9,10 +9,12 @@
 use super::pack::{self, Order};
 use super::value::{parse_rank, rank_text, signed_text};
 use super::{Error, Result, TreeMut, TreeRef, agree};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Op, Tag};
 use std::collections::BTreeMap;
 
 const TAG: Tag = 0;
+/// Room for so many bytes is not asked for on all ranks first.
+const SURE_TO_FIT: u64 = 1 << 20;
 const NOWHERE: Error = Error::Null("the tree to receive into");
 
 // ---- one to one -----------------------------------------------------------------------------
@@ -68,17 +70,25 @@ pub fn sendrecv<C: Comm>(
 /// Replaces what `tree` holds on all other ranks by the tree of `root`.
 pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()> {
     let is_root = comm.rank() == root;
-    let mut packed = match is_root {
+    let packed = match is_root {
         true => pack::packed(tree.as_ref().map(|t| t.view())),
         false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
     };
-    let mut size = length(packed.as_deref().unwrap_or_default());
-    comm.bcast(root, &mut size)?;
-    if !is_root && packed.is_ok() {
-        packed = room(u64::from_le_bytes(size));
-    }
-    let mut bytes = agree(comm, packed)?;
+    // One reduction tells all ranks the root's size and whether anyone has failed.
+    let own_size = packed.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    let mut shared = [u64::from(packed.is_err()), own_size];
+    comm.allreduce(Op::Max, &mut shared)?;
+    let [failed, size] = shared;
+    let packed = match failed {
+        0 => packed,
+        _ => agree(comm, packed),
+    };
+    let space = packed.and_then(|bytes| if is_root { Ok(bytes) } else { room(size) });
+    let mut bytes = match size > SURE_TO_FIT {
+        true => agree(comm, space)?,
+        false => space?,
+    };
     comm.bcast(root, &mut bytes)?;
     match tree {
         Some(tree) if !is_root => fill(tree, &bytes),

@@ -101,7 +101,7 @@ impl Header {
     fn parse(bytes: &[u8]) -> std::result::Result<Header, FormatError> {
         let number = |from: usize, to: usize| {
             let digits = bytes[from..to].iter();
-            digits.fold(0u64, |n, &byte| n << 8 | u64::from(byte))
+            digits.fold(0u64, |n, &byte| (n << 8) | u64::from(byte))
         };
         if number(0, 4) != u64::from(MAGIC) {
             return Err(FormatError::Magic);

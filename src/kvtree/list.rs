@@ -332,6 +332,14 @@ pub struct Cursor<'a> {
     root: PhantomData<&'a mut RawTree>,
 }
 
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        while !self.path.is_empty() {
+            self.leave();
+        }
+    }
+}
+
 impl<'a> Cursor<'a> {
     pub fn new(root: TreeMut<'a>) -> Self {
         Cursor {
@@ -359,7 +367,8 @@ impl<'a> Cursor<'a> {
         // SAFETY: trees on the path are alive and changed only through this cursor.
         let is_new = unsafe { find_to_change(tree, key.as_ptr()) }.is_null();
         if is_new {
-            self.push_back(key);
+            let place = self.back();
+            self.push_at(key, place, insert);
         }
         is_new
     }
@@ -368,24 +377,30 @@ impl<'a> Cursor<'a> {
     pub fn push_front(&mut self, key: &CStr) {
         let tree = self.here().0;
         // SAFETY: the tree is alive, its head is a place in its list.
-        self.push_at(key, unsafe { addr_of_mut!((*tree).first) });
+        let head = unsafe { addr_of_mut!((*tree).first) };
+        self.push_at(key, head, insert_unindexed);
     }
 
     /// Adds an element behind the one added last, without looking for its key, and goes down.
     pub fn push_back(&mut self, key: &CStr) {
+        let place = self.back();
+        self.push_at(key, place, insert_unindexed);
+    }
+
+    /// The place behind the element added last.
+    fn back(&mut self) -> *mut *mut RawElem {
         let (tree, last) = *self.here();
         // SAFETY: `last` was added by this cursor and nothing was removed since.
-        let place = unsafe {
+        unsafe {
             if last.is_null() {
                 addr_of_mut!((*tree).first)
             } else {
                 addr_of_mut!((*last).next)
             }
-        };
-        self.push_at(key, place);
+        }
     }
 
-    fn push_at(&mut self, key: &CStr, place: *mut *mut RawElem) {
+    fn push_at(&mut self, key: &CStr, place: *mut *mut RawElem, insert: Insert) {
         let child = new_tree();
         let elem = new_elem(copy_key(key), child.as_ptr());
         let here = self.here();
@@ -397,7 +412,17 @@ impl<'a> Cursor<'a> {
 
     /// Climbs until `depth` trees lie above this place.
     pub fn climb_to(&mut self, depth: usize) {
-        self.path.truncate(depth + 1);
+        while self.path.len() > depth + 1 {
+            self.leave();
+        }
+    }
+
+    /// A tree gets its index when it is full, not while it grows.
+    fn leave(&mut self) {
+        if let Some((tree, _)) = self.path.pop() {
+            // SAFETY: trees on the path are alive.
+            unsafe { index_if_large(tree) };
+        }
     }
 
     fn here(&mut self) -> &mut (*mut RawTree, *mut RawElem) {

@@ -388,8 +388,23 @@ unsafe fn unlink(elem: *mut RawElem) {
     }
 }
 
+pub(super) type Insert = unsafe fn(*mut RawTree, *mut *mut RawElem, *mut RawElem);
+
 /// Inserts a new element at `place` and takes note of it.
 pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: *mut RawElem) {
+    // SAFETY: place belongs to the list of the live tree (caller).
+    unsafe {
+        insert_unindexed(tree, place, elem);
+        index_if_large(tree);
+    }
+}
+
+/// As [`insert`], but does not give the tree an index if it has none.
+pub(super) unsafe fn insert_unindexed(
+    tree: *mut RawTree,
+    place: *mut *mut RawElem,
+    elem: *mut RawElem,
+) {
     // SAFETY: place belongs to the list of the live tree (caller).
     unsafe {
         let index = index_of(tree);
@@ -400,9 +415,6 @@ pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: 
         }
         (*tree).count = (*tree).count.saturating_add(1);
         if index.is_null() {
-            if (*tree).count > LINEAR {
-                build_index(tree);
-            }
             return;
         }
         let table = &mut *addr_of_mut!((*index).table);
@@ -411,6 +423,16 @@ pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: 
         (*addr_of_mut!((*index).watch)).fit(table.len());
         if known_head {
             table.first = (*tree).first;
+        }
+    }
+}
+
+pub(super) unsafe fn index_if_large(tree: *mut RawTree) {
+    // SAFETY: tree is live (caller).
+    unsafe {
+        let is_ours = (*tree).seal == seal_of(tree);
+        if is_ours && (*tree).index.is_null() && (*tree).count > LINEAR {
+            build_index(tree);
         }
     }
 }
