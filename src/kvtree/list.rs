@@ -332,14 +332,6 @@ pub struct Cursor<'a> {
     root: PhantomData<&'a mut RawTree>,
 }
 
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        while !self.path.is_empty() {
-            self.leave();
-        }
-    }
-}
-
 impl<'a> Cursor<'a> {
     pub fn new(root: TreeMut<'a>) -> Self {
         Cursor {
@@ -368,7 +360,7 @@ impl<'a> Cursor<'a> {
         let is_new = unsafe { find_to_change(tree, key.as_ptr()) }.is_null();
         if is_new {
             let place = self.back();
-            self.push_at(key, place, insert);
+            self.push_at::<true>(key, place);
         }
         is_new
     }
@@ -378,13 +370,13 @@ impl<'a> Cursor<'a> {
         let tree = self.here().0;
         // SAFETY: the tree is alive, its head is a place in its list.
         let head = unsafe { addr_of_mut!((*tree).first) };
-        self.push_at(key, head, insert_unindexed);
+        self.push_at::<false>(key, head);
     }
 
     /// Adds an element behind the one added last, without looking for its key, and goes down.
     pub fn push_back(&mut self, key: &CStr) {
         let place = self.back();
-        self.push_at(key, place, insert_unindexed);
+        self.push_at::<false>(key, place);
     }
 
     /// The place behind the element added last.
@@ -400,13 +392,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn push_at(&mut self, key: &CStr, place: *mut *mut RawElem, insert: Insert) {
+    fn push_at<const INDEXED: bool>(&mut self, key: &CStr, place: *mut *mut RawElem) {
         let child = new_tree();
         let elem = new_elem(copy_key(key), child.as_ptr());
         let here = self.here();
         here.1 = elem;
         // SAFETY: place is in the list of the tree at the end of the path.
-        unsafe { insert(here.0, place, elem) };
+        unsafe {
+            insert_unindexed(here.0, place, elem);
+            if INDEXED {
+                index_if_large(here.0);
+            }
+        }
         self.path.push((child.as_ptr(), ptr::null_mut()));
     }
 
@@ -417,7 +414,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A tree gets its index when it is full, not while it grows.
+    /// Climbs out of the root: nothing more is added.
+    pub fn finish(mut self) {
+        self.climb_to(0);
+        self.leave();
+    }
+
+    /// A tree that was pushed into gets its index when it is full, not while it grows.
+    #[inline]
     fn leave(&mut self) {
         if let Some((tree, _)) = self.path.pop() {
             // SAFETY: trees on the path are alive.

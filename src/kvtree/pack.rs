@@ -48,7 +48,10 @@ pub fn packed_size(tree: Option<TreeRef>) -> usize {
 /// Hands the packed bytes to `put`, piece by piece: [`packed_size`] bytes in all.
 pub fn pack(tree: Option<TreeRef>, mut put: impl FnMut(&[u8])) {
     put(&count_of(tree));
-    for (_, elem) in tree.iter().flat_map(|t| t.preorder()) {
+    let Some(tree) = tree else {
+        return;
+    };
+    for (_, elem) in tree.preorder() {
         put(elem.key().unwrap_or_default().to_bytes_with_nul());
         put(&count_of(elem.tree()));
     }
@@ -179,8 +182,12 @@ fn walk<'s, 'a>(
         if !add(&mut cursor, key) {
             return Ok(false);
         }
-        open.push(source.count()?);
+        match source.count()? {
+            0 => cursor.climb_to(open.len() - 1),
+            below => open.push(below),
+        }
     }
+    cursor.finish();
     Ok(true)
 }
 

@@ -388,8 +388,6 @@ unsafe fn unlink(elem: *mut RawElem) {
     }
 }
 
-pub(super) type Insert = unsafe fn(*mut RawTree, *mut *mut RawElem, *mut RawElem);
-
 /// Inserts a new element at `place` and takes note of it.
 pub(super) unsafe fn insert(tree: *mut RawTree, place: *mut *mut RawElem, elem: *mut RawElem) {
     // SAFETY: place belongs to the list of the live tree (caller).
@@ -430,8 +428,8 @@ pub(super) unsafe fn insert_unindexed(
 pub(super) unsafe fn index_if_large(tree: *mut RawTree) {
     // SAFETY: tree is live (caller).
     unsafe {
-        let is_ours = (*tree).seal == seal_of(tree);
-        if is_ours && (*tree).index.is_null() && (*tree).count > LINEAR {
+        let is_large = (*tree).count > LINEAR && (*tree).seal == seal_of(tree);
+        if is_large && (*tree).index.is_null() {
             build_index(tree);
         }
     }
