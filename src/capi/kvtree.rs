@@ -451,18 +451,40 @@ pub unsafe extern "C" fn kvtree_pack_size(hash: *const kvtree) -> usize {
 /// Packs the tree into `buf`, which has room for kvtree_pack_size bytes, and returns their number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_pack(buf: *mut c_char, hash: *const kvtree) -> usize {
+    // SAFETY: arguments of the caller.
+    let tree = unsafe { TreeRef::from_raw(hash) };
     guard(0, || {
-        let mut used = 0;
+        let mut buffer = Roomy { at: buf };
         if !buf.is_null() {
-            // SAFETY: arguments of the caller; the buffer has room for the whole packed tree.
-            pack::pack(unsafe { TreeRef::from_raw(hash) }, |piece| unsafe {
-                buf.add(used)
-                    .copy_from_nonoverlapping(piece.as_ptr().cast(), piece.len());
-                used += piece.len();
-            });
+            pack::pack(tree, &mut buffer);
         }
-        used
+        buffer.at.addr() - buf.addr()
     })
+}
+
+/// A buffer that the caller says has room for the whole packed tree.
+struct Roomy {
+    at: *mut c_char,
+}
+
+impl pack::Sink for Roomy {
+    fn count(&mut self, count: u32) {
+        // SAFETY: there is room (caller).
+        unsafe {
+            self.at.cast::<u32>().write_unaligned(count.to_be());
+            self.at = self.at.add(size_of::<u32>());
+        }
+    }
+
+    fn key(&mut self, key: &CStr) {
+        let bytes = key.to_bytes_with_nul();
+        // SAFETY: as above.
+        unsafe {
+            self.at
+                .copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len());
+            self.at = self.at.add(bytes.len());
+        }
+    }
 }
 
 /// Adds the packed elements to `hash` and returns the number of bytes read. The buffer must hold a

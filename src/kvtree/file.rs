@@ -31,7 +31,7 @@ pub fn persisted(tree: TreeRef) -> Result<Vec<u8>> {
     bytes.extend_from_slice(&VERSION_1.to_be_bytes());
     bytes.extend_from_slice(&(size as u64).to_be_bytes());
     bytes.extend_from_slice(&FLAG_CRC32.to_be_bytes());
-    pack::pack(Some(tree), |piece| bytes.extend_from_slice(piece));
+    pack::pack(Some(tree), &mut bytes);
     let crc = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&crc.to_be_bytes());
     Ok(bytes)

@@ -45,26 +45,38 @@ pub fn packed_size(tree: Option<TreeRef>) -> usize {
     COUNT + tree.map_or(0, |t| t.preorder().map(element).sum())
 }
 
-/// Hands the packed bytes to `put`, piece by piece: [`packed_size`] bytes in all.
-pub fn pack(tree: Option<TreeRef>, mut put: impl FnMut(&[u8])) {
-    put(&count_of(tree));
+/// Where the parts of a packed tree go.
+pub(crate) trait Sink {
+    fn count(&mut self, count: u32);
+    fn key(&mut self, key: &CStr);
+}
+
+impl Sink for Vec<u8> {
+    fn count(&mut self, count: u32) {
+        self.extend_from_slice(&count.to_be_bytes());
+    }
+
+    fn key(&mut self, key: &CStr) {
+        self.extend_from_slice(key.to_bytes_with_nul());
+    }
+}
+
+/// Hands the parts of the packed tree to `sink`: [`packed_size`] bytes in all.
+pub(crate) fn pack(tree: Option<TreeRef>, sink: &mut impl Sink) {
+    let count = |tree: Option<TreeRef>| tree.map_or(0, TreeRef::len) as u32;
+    sink.count(count(tree));
     let Some(tree) = tree else {
         return;
     };
     for (_, elem) in tree.preorder() {
-        put(elem.key().unwrap_or_default().to_bytes_with_nul());
-        put(&count_of(elem.tree()));
+        sink.key(elem.key().unwrap_or_default());
+        sink.count(count(elem.tree()));
     }
-}
-
-fn count_of(tree: Option<TreeRef>) -> [u8; COUNT] {
-    let count = tree.map_or(0, TreeRef::len) as u32;
-    count.to_be_bytes()
 }
 
 pub fn packed(tree: Option<TreeRef>) -> Result<Vec<u8>> {
     let mut bytes = room_for(packed_size(tree))?;
-    pack(tree, |piece| bytes.extend_from_slice(piece));
+    pack(tree, &mut bytes);
     Ok(bytes)
 }
 
