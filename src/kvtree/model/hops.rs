@@ -116,7 +116,7 @@ pub(in crate::kvtree) fn hops_both_ways(outgoing: &[Model], results: &mut [Model
             let mut copy = Model::default();
             node.below.iter().for_each(|message| copy.merge(message));
             ways[way][rank].set(&node.key, Some(copy));
-            let highest = (0..usize::BITS).filter(|bit| far >> bit & 1 == 1).max();
+            let highest = (0..usize::BITS).filter(|bit| (far >> bit) & 1 == 1).max();
             rounds[way] = rounds[way].max(highest.map_or(0, |bit| bit + 1));
         }
     }
