@@ -63,11 +63,23 @@ impl Sink for Vec<u8> {
 
 /// Hands the parts of the packed tree to `sink`: [`packed_size`] bytes in all.
 pub(crate) fn pack(tree: Option<TreeRef>, sink: &mut impl Sink) {
+    pack_levels(tree, sink, USUAL_DEPTH);
+}
+
+/// Recursion is fastest, but only so many levels of it; what lies deeper is walked.
+fn pack_levels(tree: Option<TreeRef>, sink: &mut impl Sink, levels: usize) {
     let count = |tree: Option<TreeRef>| tree.map_or(0, TreeRef::len) as u32;
     sink.count(count(tree));
     let Some(tree) = tree else {
         return;
     };
+    if levels > 0 {
+        for elem in tree.iter() {
+            sink.key(elem.key().unwrap_or_default());
+            pack_levels(elem.tree(), sink, levels - 1);
+        }
+        return;
+    }
     for (_, elem) in tree.preorder() {
         sink.key(elem.key().unwrap_or_default());
         sink.count(count(elem.tree()));
