@@ -405,16 +405,16 @@ pub(super) unsafe fn insert_unindexed(
 ) {
     // SAFETY: place belongs to the list of the live tree (caller).
     unsafe {
-        let index = index_of(tree);
-        let known_head = !index.is_null() && (*index).table.first == (*tree).first;
-        link(place, elem);
         if (*tree).seal != seal_of(tree) {
-            return;
+            return link(place, elem);
         }
+        let index = (*tree).index;
         (*tree).count = (*tree).count.saturating_add(1);
         if index.is_null() {
-            return;
+            return link(place, elem);
         }
+        let known_head = (*index).table.first == (*tree).first;
+        link(place, elem);
         let table = &mut *addr_of_mut!((*index).table);
         table.insert(hash_of(elem), elem);
         (*elem).owner = index;
