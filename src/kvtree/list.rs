@@ -233,10 +233,6 @@ impl<'a> TreeMut<'a> {
         TreeRef(self.0, PhantomData)
     }
 
-    pub fn into_view(self) -> TreeRef<'a> {
-        TreeRef(self.0, PhantomData)
-    }
-
     /// Sets what stands below `key` and moves the element to the head; what stood there is deleted.
     pub fn set(&mut self, key: &CStr, value: Option<Tree>) -> Option<TreeMut<'_>> {
         let value = value.map_or(ptr::null_mut(), Tree::into_raw);
