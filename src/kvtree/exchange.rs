@@ -81,10 +81,10 @@ pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()
     comm.allreduce(Op::Max, &mut shared)?;
     let [failed, size] = shared;
     let packed = match failed {
-        0 => packed,
-        _ => agree(comm, packed),
+        0 => packed?,
+        _ => agree(comm, packed)?,
     };
-    let space = packed.and_then(|bytes| if is_root { Ok(bytes) } else { room(size) });
+    let space = if is_root { Ok(packed) } else { room(size) };
     let mut bytes = match size > SURE_TO_FIT {
         true => agree(comm, space)?,
         false => space?,
