@@ -15,6 +15,7 @@ pub mod comm;
 pub mod kvtree;
 pub mod log;
 pub mod rankstr;
+pub mod redset;
 pub mod storage;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the

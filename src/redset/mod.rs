@@ -1,0 +1,200 @@
+//! Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
+//!
+//! `descriptor` says what a rank's set is, `grouping` chooses the sets of a communicator, `header` is
+//! the tree in front of every redundancy file, `layout` says which rank holds which part of a stripe.
+//! [`Redset::apply`] and [`recover`] turn what is missing into a list of `flow`s (bytes of some ranks
+//! go in, bytes of other ranks come out) and let `engine` carry them out block by block: reading,
+//! network, arithmetic and writing overlap in buffers of fixed size. Encoding is the case in which all
+//! redundancy is missing, so one engine serves apply, recover and the offline `rebuild`, which runs the
+//! ranks as threads.
+//!
+//! Nothing is changed in place: new files are written beside the old ones, all ranks agree, then all
+//! rename (`commit`). A crash at any moment leaves the old state or one that the next recover completes.
+#![forbid(unsafe_code)]
+
+mod config;
+mod descriptor;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::comm::{self, Comm};
+use crate::{kvtree, rankstr, storage};
+
+pub use config::Config;
+pub use descriptor::{Descriptor, Scheme};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0} must not be NULL")]
+    Null(&'static str),
+    #[error("{0} is not a redset descriptor")]
+    NotADescriptor(&'static str),
+    #[error("{0} is not one of REDSET_COPY_SINGLE, PARTNER, XOR, RS")]
+    Type(i32),
+    #[error("{what} is {value}, which is out of range")]
+    Number { what: &'static str, value: i64 },
+    #[error("{0:?} is not a key that redset_config knows")]
+    ConfigKey(String),
+    #[error("MPI_BUF_SIZE is {0}, it must be in 1..=2147483647")]
+    BufSize(u64),
+    #[error("{scheme:?} cannot protect a set of {ranks} ranks")]
+    SetSize { scheme: Scheme, ranks: usize },
+    #[error("{0:?} is not a scheme")]
+    UnknownScheme(String),
+    #[error("a descriptor contradicts itself: {0}")]
+    Descriptor(String),
+    #[error("neither rank {rank} nor its neighbours have its descriptor under {name}")]
+    NoDescriptor { rank: usize, name: String },
+    #[error("the descriptors of the ranks do not fit together: {0}")]
+    Mismatch(String),
+    /// More is lost than the scheme tolerates, or no scheme protects it.
+    #[error("too much is lost to rebuild it: {0}")]
+    Lost(String),
+    #[error("{path}: {what}", path = path.display())]
+    BadFile { path: PathBuf, what: String },
+    #[error(transparent)]
+    Kvtree(#[from] kvtree::Error),
+    #[error(transparent)]
+    Rankstr(#[from] rankstr::Error),
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    #[error(transparent)]
+    Comm(#[from] comm::Error),
+    /// Another rank of the collective failed.
+    #[error("rank {rank} failed: {text}")]
+    Peer { rank: usize, text: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What a rank next to us in the set is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// In the set, and in the communicator the sets were made from.
+    pub rank: usize,
+    pub world_rank: usize,
+    pub hostname: String,
+}
+
+/// A rank's part in the sets of a communicator; what a C caller holds as `redset`.
+pub struct Redset<C: Comm> {
+    parent: C,
+    /// Unknown when recover found no descriptor for this rank.
+    descriptor: Option<Descriptor>,
+    /// Absent when recover failed before the set could be formed.
+    set: Option<Set<C>>,
+}
+
+/// The other ranks of our set.
+pub struct Set<C: Comm> {
+    comm: C,
+    /// Rank in the parent communicator of each rank of the set.
+    pub map: Vec<usize>,
+    pub left: Neighbour,
+    pub right: Neighbour,
+}
+
+/// Chooses the sets of a communicator: ranks that give the same `group` string are expected to fail
+/// together, so they come into different sets. Sets of at least `min_size` ranks where there are enough.
+///
+/// # Collective
+/// Called by all ranks of `comm`; all return the same verdict.
+pub fn create<C: Comm>(
+    _comm: &C,
+    _scheme: Scheme,
+    _group: Option<&[u8]>,
+    _min_size: usize,
+) -> Result<Redset<C>> {
+    todo!()
+}
+
+/// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor
+/// is returned whatever happens, as far as it is known, so that `unapply` can clean up.
+///
+/// # Collective
+/// Called by all ranks of `comm`; all return the same verdict.
+pub fn recover<C: Comm>(_comm: &C, _name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
+    todo!()
+}
+
+/// Reads every file that is protected under `name` and its redundancy, and compares them with their
+/// checksums. Nothing is changed. The tree shows the state of each file of each rank of the caller's
+/// set; the verdict is an error on all ranks when anything is missing or damaged on any of them.
+///
+/// # Collective
+/// Called by all ranks of `comm`; all return the same verdict.
+pub fn verify<C: Comm>(_comm: &C, _name: &OsStr) -> Result<(kvtree::Tree, Result<()>)> {
+    todo!()
+}
+
+impl<C: Comm> Redset<C> {
+    pub fn descriptor(&self) -> Option<&Descriptor> {
+        self.descriptor.as_ref()
+    }
+
+    pub fn set(&self) -> Option<&Set<C>> {
+        self.set.as_ref()
+    }
+
+    /// Writes redundancy for `files` to new files whose names begin with `name`.
+    ///
+    /// # Collective
+    /// Called by all ranks of the communicator the sets were made from; all return the same verdict.
+    pub fn apply(&self, _files: &[PathBuf], _name: &OsStr) -> Result<()> {
+        todo!()
+    }
+
+    /// Removes what `apply` wrote under `name`.
+    ///
+    /// # Collective
+    /// As [`Redset::apply`].
+    pub fn unapply(&self, _name: &OsStr) -> Result<()> {
+        todo!()
+    }
+
+    /// The files that `apply` writes on this rank.
+    pub fn redundancy_files(&self, _name: &OsStr) -> Result<Vec<PathBuf>> {
+        todo!()
+    }
+
+    /// The files that this rank gave to `apply`, from the header of its redundancy file.
+    pub fn original_files(&self, _name: &OsStr) -> Result<Vec<PathBuf>> {
+        todo!()
+    }
+}
+
+pub mod rebuild {
+    //! Without MPI: one process has the redundancy files of a set at hand.
+    use super::*;
+
+    /// Which of the offline functions is called.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kind {
+        Partner,
+        Xor,
+        ReedSolomon,
+    }
+
+    /// The original files of a set and the rank in the parent communicator of each of its ranks.
+    pub struct Contents {
+        pub files: Vec<PathBuf>,
+        pub world_ranks: Vec<usize>,
+    }
+
+    /// What the set protects whose redundancy files (those that were found) are given.
+    pub fn contents(_kind: Kind, _files: &[PathBuf]) -> Result<Contents> {
+        todo!()
+    }
+
+    /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
+    /// it they are where they were. Redundancy files are written under `prefix`.
+    pub fn rebuild(
+        _kind: Kind,
+        _files: &[PathBuf],
+        _prefix: &Path,
+        _map: Option<kvtree::TreeRef>,
+    ) -> Result<()> {
+        todo!()
+    }
+}
