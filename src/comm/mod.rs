@@ -68,13 +68,25 @@ pub trait Comm: Sized {
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()>;
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()>;
 
-    /// Runs all given sends and receives at once and returns when every one is complete.
+    /// Starts all given sends and receives at once, does the `work` meanwhile, and returns when both
+    /// the work and every message are complete.
+    fn transfer_while(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+        work: impl FnOnce(),
+    ) -> Result<()>;
+
+    /// As [`Comm::transfer_while`] with nothing else to do.
     fn transfer(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.transfer_while(tag, sends, recvs, || ())
+    }
 
     fn barrier(&self) -> Result<()>;
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()>;
