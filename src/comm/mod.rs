@@ -105,6 +105,29 @@ pub trait Comm: Sized {
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
 }
 
+/// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from
+/// each rank in `from`.
+pub fn transfer_unsized<C: Comm>(
+    comm: &C,
+    tag: Tag,
+    sends: &[(usize, &[u8])],
+    from: &[usize],
+) -> Result<Vec<Vec<u8>>> {
+    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
+    let own: Vec<_> = sends.iter().map(|(to, b)| (*to, length(b))).collect();
+    let own: Vec<_> = own.iter().map(|(to, length)| (*to, &length[..])).collect();
+    let mut lengths = vec![[0; 8]; from.len()];
+    let into = from.iter().zip(&mut lengths);
+    let mut recvs: Vec<_> = into.map(|(from, l)| (*from, &mut l[..])).collect();
+    comm.transfer(tag, &own, &mut recvs)?;
+    let room = |length: &[u8; 8]| vec![0; u64::from_le_bytes(*length) as usize];
+    let mut messages: Vec<_> = lengths.iter().map(room).collect();
+    let into = from.iter().zip(&mut messages);
+    let mut recvs: Vec<_> = into.map(|(from, m)| (*from, &mut m[..])).collect();
+    comm.transfer(tag, sends, &mut recvs)?;
+    Ok(messages)
+}
+
 fn check_rank(rank: usize, size: usize) -> Result<()> {
     if rank < size {
         return Ok(());

@@ -15,7 +15,7 @@ use super::header::{self, Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
 use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, names};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack::{self, Order};
 use crate::kvtree::value::rank_text;
 use crate::kvtree::{self, Tree};
@@ -100,23 +100,18 @@ pub(super) fn give_to_right<C: Comm>(
     let left = |distance: usize| (rank + ranks - distance) % ranks;
     let right = |distance: usize| (rank + distance) % ranks;
     let packed = pack::packed(Some(tree.view()))?;
-    let length = (packed.len() as u64).to_le_bytes();
-    let mut lengths = vec![[0; 8]; copies];
-    let sends: Vec<_> = (1..=copies).map(|d| (right(d), &length[..])).collect();
-    let into = lengths.iter_mut().enumerate();
-    let mut recvs: Vec<_> = into.map(|(i, l)| (left(i + 1), &mut l[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
-    let blocks = lengths.iter().map(|l| vec![0; u64::from_le_bytes(*l) as usize]);
-    let mut blocks: Vec<Vec<u8>> = blocks.collect();
     let sends: Vec<_> = (1..=copies).map(|d| (right(d), &packed[..])).collect();
-    let into = blocks.iter_mut().enumerate();
-    let mut recvs: Vec<_> = into.map(|(i, b)| (left(i + 1), &mut b[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
-    let unpacked = blocks.iter().enumerate().map(|(index, bytes)| {
-        let (tree, _) = pack::unpack(bytes, Order::AsPacked).map_err(kvtree::Error::from)?;
-        Ok((left(index + 1), tree))
-    });
-    unpacked.collect()
+    let from: Vec<_> = (1..=copies).map(left).collect();
+    let blocks = transfer_unsized(comm, TAG, &sends, &from)?;
+    let unpacked = from.into_iter().zip(&blocks);
+    unpacked
+        .map(|(from, block)| Ok((from, unpack(block)?)))
+        .collect()
+}
+
+pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
+    let (tree, _) = pack::unpack(bytes, Order::AsPacked).map_err(kvtree::Error::from)?;
+    Ok(tree)
 }
 
 /// The notes of this rank and its left neighbours, by rank.
@@ -151,7 +146,10 @@ fn write_redundancy<C: Comm>(
     };
     let unfinished = header.to_bytes();
     let length = unfinished.as_ref().map_or(0, |bytes| bytes.len() as u64);
-    let located = info.files.iter().map(|file| (file.clone(), file.path.clone()));
+    let located = info
+        .files
+        .iter()
+        .map(|file| (file.clone(), file.path.clone()));
     let chunk = pieces.chunk().unwrap_or(u64::MAX);
     let mut member = Member::new(
         Data::new(located.collect(), chunk, config.checksum),
@@ -165,11 +163,14 @@ fn write_redundancy<C: Comm>(
         };
         comm.size()
     ];
-    let flows = pieces.flows(&have).map_err(|_| Error::Lost("nothing to start from".into()))?;
+    let flows = pieces.flows(&have).unwrap_or_default();
     let ran = engine::run(comm, &flows, Limits::usual(config.buf_size), &mut member);
     // SINGLE has no flows: what nobody needed has not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
-    let summed = begun.and(ran).and(read).and_then(|()| member.data.read_rest());
+    let summed = begun
+        .and(ran)
+        .and(read)
+        .and_then(|()| member.data.read_rest());
     if let Some(checksums) = member.data.checksums() {
         let files = info.files.iter_mut().zip(checksums);
         files.for_each(|(file, checksum)| file.checksum = Some(checksum));

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Descriptor, Result, agree, names};
 use crate::comm::{Comm, Op};
-use crate::kvtree::{self, Tree};
 use crate::kvtree::value::rank_text;
+use crate::kvtree::{self, Tree};
 use crate::storage::place::{attributes, remove, rename, sync_parent};
 
 /// Gives the files, which were written as `.part`, their final names, or removes them all if a rank has
@@ -21,14 +21,18 @@ use crate::storage::place::{attributes, remove, rename, sync_parent};
 /// Called by all ranks of `parent`; all return the same verdict.
 pub(super) fn commit<C: Comm>(parent: &C, files: &[PathBuf], written: Result<()>) -> Result<()> {
     if let Err(error) = agree(parent, written) {
-        files.iter().for_each(|file| drop(remove(&names::part(file))));
+        files
+            .iter()
+            .for_each(|file| drop(remove(&names::part(file))));
         return Err(error);
     }
     if let Err(error) = agree(parent, rename_all(files, names::part, names::ready)) {
         // First all back, so that a crash now finds either all or none to be carried through.
         let back = rename_back(files);
         agree(parent, back)?;
-        files.iter().for_each(|file| drop(remove(&names::part(file))));
+        files
+            .iter()
+            .for_each(|file| drop(remove(&names::part(file))));
         return Err(error);
     }
     agree(parent, rename_all(files, names::ready, Path::to_path_buf))

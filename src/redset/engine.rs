@@ -11,8 +11,8 @@
 
 use std::collections::VecDeque;
 
-use super::flow::{Flow, Part, Place, Workers};
 use super::Result;
+use super::flow::{Flow, Part, Place, Workers};
 use crate::comm::{Comm, Tag};
 use crate::erasure;
 
@@ -146,7 +146,10 @@ impl Schedule<'_> {
 
     fn cuts(&self, first: usize, flows: &[Flow], index: u64) -> Vec<Cut> {
         let start = index * self.block;
-        let reached = flows.iter().enumerate().filter(|(_, flow)| start < flow.length);
+        let reached = flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| start < flow.length);
         let cut = |(number, flow): (usize, &Flow)| Cut {
             flow: first + number,
             start,
@@ -160,19 +163,25 @@ impl Schedule<'_> {
 /// Blocks that each rank holds while the flows of a step are under way: it reads in three stages,
 /// gathers in two, has results in three, and gets results of others in two.
 fn blocks_of_ranks(group: &[Flow]) -> Vec<u64> {
-    let places = group.iter().flat_map(|flow| flow.sources.iter().chain(&flow.targets));
+    let places = group
+        .iter()
+        .flat_map(|flow| flow.sources.iter().chain(&flow.targets));
     let ranks = places.map(|place| place.rank + 1).max().unwrap_or(0);
     let mut blocks = vec![0; ranks];
     for (number, flow) in group.iter().enumerate() {
         let sources = flow.sources.len() as u64;
-        flow.sources.iter().for_each(|source| blocks[source.rank] += 3);
+        flow.sources
+            .iter()
+            .for_each(|source| blocks[source.rank] += 3);
         match &flow.workers {
             Workers::AtTargets => {
                 let workers = flow.targets.iter().map(|target| target.rank);
                 workers.for_each(|worker| blocks[worker] += 2 * sources + 3);
             }
             Workers::InTurn(workers) => {
-                flow.targets.iter().for_each(|target| blocks[target.rank] += 2);
+                flow.targets
+                    .iter()
+                    .for_each(|target| blocks[target.rank] += 2);
                 let worker = workers[number % workers.len()];
                 blocks[worker] += 2 * sources + 3 * flow.targets.len() as u64;
             }
@@ -374,7 +383,10 @@ impl Step {
                 .extend(own.map(|target| Arrival::new(worker, cut, Some(cut.of(*target)))));
             return;
         }
-        let inputs = flow.sources.iter().map(|source| self.input(rank, cut, *source));
+        let inputs = flow
+            .sources
+            .iter()
+            .map(|source| self.input(rank, cut, *source));
         let inputs = inputs.collect();
         self.results.extend(targets().map(|target| Outcome {
             target: cut.of(*target),

@@ -63,28 +63,16 @@ impl Have {
     }
 }
 
-/// Too much is missing; these parts cannot be rebuilt.
-#[derive(Debug)]
-pub(super) struct Hopeless(pub(super) Vec<(usize, Part)>);
-
-pub(super) type Flows = Result<Vec<Flow>, Hopeless>;
+/// `None` if too much is missing.
+pub(super) type Flows = Option<Vec<Flow>>;
 
 /// What completes a set without redundancy: nothing, if nothing is lost.
 pub(super) fn nothing(have: &[Have]) -> Flows {
-    let lost = (0..have.len()).filter(|&rank| !have[rank].data);
-    verdict(Vec::new(), lost.map(|rank| (rank, Part::Data)).collect())
-}
-
-fn verdict(flows: Vec<Flow>, hopeless: Lost) -> Flows {
-    match hopeless.is_empty() {
-        true => Ok(flows),
-        false => Err(Hopeless(hopeless)),
-    }
+    have.iter().all(|have| have.data).then(Vec::new)
 }
 
 /// What completes a set under PARTNER.
 pub(super) fn copy(copies: &Copies, have: &[Have]) -> Flows {
-    let mut hopeless = Vec::new();
     let mut flows = Vec::new();
     for owner in 0..have.len() {
         let own = Place {
@@ -96,33 +84,28 @@ pub(super) fn copy(copies: &Copies, have: &[Have]) -> Flows {
         let places = || std::iter::once(own).chain(replicas.clone());
         let is_there = |place: &Place| have[place.rank].part(place.part);
         let targets: Vec<_> = places().filter(|place| !is_there(place)).collect();
-        match places().find(is_there) {
-            _ if targets.is_empty() || copies.bytes[owner] == 0 => (),
-            None => hopeless.push((owner, Part::Data)),
-            Some(source) => flows.push(Flow {
-                length: copies.bytes[owner],
-                sources: vec![source],
-                rows: vec![vec![1]; targets.len()],
-                targets,
-                workers: Workers::AtTargets,
-            }),
+        if targets.is_empty() || copies.bytes[owner] == 0 {
+            continue;
         }
+        flows.push(Flow {
+            length: copies.bytes[owner],
+            sources: vec![places().find(is_there)?],
+            rows: vec![vec![1]; targets.len()],
+            targets,
+            workers: Workers::AtTargets,
+        });
     }
-    verdict(flows, hopeless)
+    Some(flows)
 }
 
 /// What completes a set under XOR or RS; `parity` has the coefficient of each rank in each row.
 pub(super) fn solve(stripes: &Stripes, parity: &[Vec<u8>], have: &[Have]) -> Flows {
     let workers = Workers::of(have);
-    let mut hopeless = Vec::new();
-    let mut flows = Vec::new();
-    for stripe in 0..stripes.ranks {
-        match Stripe::new(stripes, stripe, have).flow(parity, &workers) {
-            Ok(flow) => flows.extend(flow),
-            Err(lost) => hopeless.extend(lost),
-        }
-    }
-    verdict(flows, hopeless)
+    let all = (0..stripes.ranks).map(|stripe| Stripe::new(stripes, stripe, have));
+    let incomplete = all.filter(|stripe| !stripe.is_complete());
+    incomplete
+        .map(|stripe| stripe.flow(parity, &workers))
+        .collect()
 }
 
 impl Workers {
@@ -172,14 +155,14 @@ impl<'a> Stripe<'a> {
         self.stripes.place(rank, self.roles[rank])
     }
 
-    /// The flow that completes the stripe, if anything is lost in it.
-    fn flow(mut self, parity: &[Vec<u8>], workers: &Workers) -> Result<Option<Flow>, Lost> {
-        if self.lost_data.is_empty() && self.lost_parity.is_empty() {
-            return Ok(None);
-        }
+    fn is_complete(&self) -> bool {
+        self.lost_data.is_empty() && self.lost_parity.is_empty()
+    }
+
+    /// The flow that completes the stripe, if enough is left of it.
+    fn flow(mut self, parity: &[Vec<u8>], workers: &Workers) -> Option<Flow> {
         if self.lost_data.len() > self.parity.len() {
-            let lost = self.lost_data.iter().map(|&rank| (rank, Part::Data));
-            return Err(lost.collect());
+            return None;
         }
         self.parity.truncate(self.lost_data.len());
         let lost_rows = self.rows_of_lost_data(parity);
@@ -189,13 +172,18 @@ impl<'a> Stripe<'a> {
         let holders = self.parity.iter().map(|(_, rank)| rank);
         let lost_holders = self.lost_parity.iter().map(|(_, rank)| rank);
         let targets = self.lost_data.iter().chain(lost_holders);
-        Ok(Some(Flow {
+        Some(Flow {
             length: self.stripes.chunk,
-            sources: self.data.iter().chain(holders).map(|&r| self.place(r)).collect(),
+            sources: self
+                .data
+                .iter()
+                .chain(holders)
+                .map(|&r| self.place(r))
+                .collect(),
             targets: targets.map(|&r| self.place(r)).collect(),
             rows,
             workers: workers.clone(),
-        }))
+        })
     }
 
     /// For each lost data chunk the coefficients of the sources: first the data chunks that are left,
@@ -234,5 +222,3 @@ impl<'a> Stripe<'a> {
         row
     }
 }
-
-type Lost = Vec<(usize, Part)>;

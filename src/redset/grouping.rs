@@ -69,7 +69,9 @@ impl<C: Comm> Redset<C> {
     fn form(parent: C, descriptor: Descriptor, comm: C) -> Result<Redset<C>> {
         let mut map = vec![0; 8 * comm.size()];
         comm.allgather(&(parent.rank() as u64).to_le_bytes(), &mut map)?;
-        let map = map.chunks_exact(8).filter_map(|number| number.first_chunk());
+        let map = map
+            .chunks_exact(8)
+            .filter_map(|number| number.first_chunk());
         let map: Vec<_> = map.map(|n| u64::from_le_bytes(*n) as usize).collect();
         let (left, right) = neighbours(&comm, &map)?;
         let set = Set {
@@ -169,7 +171,10 @@ mod tests {
                 let count = sets.last().unwrap() + 1;
                 let sizes = (0..count).map(|set| sets.iter().filter(|s| **s == set).count());
                 let sizes: Vec<_> = sizes.collect();
-                assert!(sizes.is_sorted_by(|a, b| a >= b), "{ranks} {min_size} {sizes:?}");
+                assert!(
+                    sizes.is_sorted_by(|a, b| a >= b),
+                    "{ranks} {min_size} {sizes:?}"
+                );
                 assert!(sizes[0] - sizes[count - 1] <= 1);
                 assert!(sizes[count - 1] >= min_size.min(ranks));
             }

@@ -232,7 +232,9 @@ impl Header {
         };
         let mut checksums = BTreeMap::new();
         for entry in tree.get(CHECKSUM).iter().flat_map(|list| list.iter()) {
-            let value = entry.tree().and_then(|tree| parse_checksum(tree.first()?.key()?));
+            let value = entry
+                .tree()
+                .and_then(|tree| parse_checksum(tree.first()?.key()?));
             checksums.extend(parse_rank(entry.key_bytes()).zip(value));
         }
         Ok(Header {
@@ -277,14 +279,17 @@ impl StripeInfo {
 /// neighbour beside the right one. The name of the file decides then.
 fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, Info>, path: &Path) -> Result<usize> {
     let named = tree.get(RANK).ok_or_else(|| absent(RANK))?;
-    let ranks = named.iter().filter_map(|entry| parse_rank(entry.key_bytes()));
+    let ranks = named
+        .iter()
+        .filter_map(|entry| parse_rank(entry.key_bytes()));
     let known: Vec<_> = ranks.filter(|rank| infos.contains_key(rank)).collect();
     match known[..] {
         [rank] => Ok(rank),
         [] => Err(bad(path, "it does not say whose it is")),
         _ => {
             let mine = known.iter().find(|rank| names_member(path, **rank));
-            mine.copied().ok_or_else(|| bad(path, "it names several ranks"))
+            mine.copied()
+                .ok_or_else(|| bad(path, "it names several ranks"))
         }
     }
 }
@@ -306,7 +311,9 @@ fn bad(path: &Path, what: &str) -> Error {
 pub(super) fn sort(mut tree: TreeMut) {
     tree.sort_by_key(|elem| elem.key_bytes().to_vec());
     let keys = tree.view().iter().filter(|elem| elem.tree().is_some());
-    let keys: Vec<CString> = keys.filter_map(|elem| Some(elem.key()?.to_owned())).collect();
+    let keys: Vec<CString> = keys
+        .filter_map(|elem| Some(elem.key()?.to_owned()))
+        .collect();
     for key in keys {
         sort(tree.child(&key));
     }

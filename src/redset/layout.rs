@@ -54,11 +54,6 @@ impl Stripes {
             offset: index as u64 * self.chunk,
         }
     }
-
-    /// Length of the redundancy that each rank holds.
-    pub(super) fn payload(&self) -> u64 {
-        self.k as u64 * self.chunk
-    }
 }
 
 /// The copies of a set under PARTNER: each rank holds the bytes of its left neighbours, nearest first.

@@ -15,7 +15,9 @@ use super::header::Record;
 use super::sums::Sums;
 use super::{Error, Result};
 use crate::storage::file::{open_rdwr_create, open_read, sync};
-use crate::storage::place::{create, read_at, remove, rename, set_attributes, sync_parent, write_at};
+use crate::storage::place::{
+    create, read_at, remove, rename, set_attributes, sync_parent, write_at,
+};
 
 /// At most so many files of a rank are open at once.
 const OPEN: usize = 64;
@@ -362,7 +364,10 @@ impl Payload {
     }
 
     fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
-        let fd = self.fd.as_ref().ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let fd = self
+            .fd
+            .as_ref()
+            .ok_or_else(|| bad(&self.path, "it is not open"))?;
         write_at(fd, self.header + offset, block).map_err(|e| bad(&self.path, e))?;
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
@@ -398,7 +403,10 @@ impl Payload {
     /// Completes the file with its header, which must have the length given before.
     pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
         debug_assert_eq!(header.len() as u64, self.header);
-        let fd = self.fd.as_ref().ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let fd = self
+            .fd
+            .as_ref()
+            .ok_or_else(|| bad(&self.path, "it is not open"))?;
         let settled = write_at(fd, 0, header).and_then(|()| sync(fd));
         settled.map_err(|error| bad(&self.path, error))?;
         self.fd = None;

@@ -4,20 +4,19 @@
 //! all that it reads and writes on the way; what turns out to be damaged counts as lost, and the rebuild
 //! begins again. Where nothing is lost, everything is read to see that it is not damaged either.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::apply::{gather_u64, infos};
+use super::apply::{gather_u64, infos, unpack};
 use super::engine::{self, Limits};
 use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
 use super::{Descriptor, Error, Result, Scheme, Set, agree, names};
-use crate::comm::{Comm, Op, Tag};
-use crate::kvtree::{self, pack};
-use crate::log;
+use crate::comm::{Comm, Op, Tag, transfer_unsized};
+use crate::kvtree::pack;
 use crate::storage::place::{attributes, remove, rename, sync_parent};
 
 const TAG: Tag = 0x6d62;
@@ -41,6 +40,9 @@ impl Location<'_> {
     }
 }
 
+/// What is wrong, by file.
+pub(super) type Account = BTreeMap<PathBuf, String>;
+
 pub(super) struct Members<'a, C: Comm> {
     set: &'a Set<C>,
     /// This rank's header as it is or should be.
@@ -53,8 +55,8 @@ pub(super) struct Members<'a, C: Comm> {
     have: Vec<Have>,
     /// Files of this rank that have to be written.
     lost: BTreeSet<PathBuf>,
-    /// What is wrong on this rank.
-    account: Vec<String>,
+    /// What is wrong with the files of this rank.
+    account: Account,
 }
 
 impl<'a, C: Comm> Members<'a, C> {
@@ -68,7 +70,7 @@ impl<'a, C: Comm> Members<'a, C> {
         location: &Location,
     ) -> Result<Members<'a, C>> {
         let comm = &set.comm;
-        let mut account = Vec::new();
+        let mut account = Account::new();
         let found = read_header(descriptor, location, &mut account);
         let found = found.as_ref();
         let info = fetch_info(comm, descriptor, found.map(|(header, _)| header))?;
@@ -105,10 +107,11 @@ impl<'a, C: Comm> Members<'a, C> {
             lost: BTreeSet::new(),
             account,
         };
-        members.header_length = match found {
-            Some((_, length)) => *length,
-            None => agree(comm, members.header.to_bytes())?.len() as u64,
+        let length = match found {
+            Some((_, length)) => Ok(*length),
+            None => members.header.to_bytes().map(|bytes| bytes.len() as u64),
         };
+        members.header_length = agree(comm, length)?;
         let have = Have {
             data: members.look_for_files(),
             payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
@@ -129,7 +132,7 @@ impl<'a, C: Comm> Members<'a, C> {
                 Ok(Some(_)) => continue,
                 Err(error) => error.to_string(),
             };
-            self.account.push(format!("{}: {wrong}", path.display()));
+            self.account.insert(path.clone(), wrong);
             self.lost.insert(path.clone());
         }
         self.lost.is_empty()
@@ -143,17 +146,12 @@ impl<'a, C: Comm> Members<'a, C> {
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        self.account.push(format!("{}: {wrong}", self.redundancy.display()));
+        self.account.insert(self.redundancy.clone(), wrong);
         false
     }
 
     fn own(&self) -> Have {
         self.have[self.header.rank]
-    }
-
-    /// What is wrong with this rank's files and redundancy, as far as is known.
-    pub(super) fn account(&self) -> &[String] {
-        &self.account
     }
 
     /// Rebuilds what is lost, beside its place.
@@ -171,7 +169,7 @@ impl<'a, C: Comm> Members<'a, C> {
     /// Rebuilds what is lost, or learns that more is lost than was known.
     fn attempt(&mut self, limits: Limits) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let Ok(flows) = self.pieces.flows(&self.have) else {
+        let Some(flows) = self.pieces.flows(&self.have) else {
             return Err(Error::Lost(all_accounts(comm, &self.account)?));
         };
         let mut member = self.member();
@@ -209,7 +207,10 @@ impl<'a, C: Comm> Members<'a, C> {
         };
         let lengths = self.pieces.lengths(self.header.rank);
         let summed = !self.header.checksums.is_empty();
-        Member::new(data, Payload::new(file, self.header_length, lengths, summed))
+        Member::new(
+            data,
+            Payload::new(file, self.header_length, lengths, summed),
+        )
     }
 
     /// What this rank has, now that it was read.
@@ -236,11 +237,14 @@ impl<'a, C: Comm> Members<'a, C> {
     fn judge_data(&mut self, read: Result<()>, member: &mut Member) -> bool {
         let read = member.take_unread(Part::Data).map_or(read, Err);
         if let Err(error) = read {
-            self.account.push(error.to_string());
-            self.lost.extend(self.files.iter().map(|(_, path)| path.clone()));
+            // Which file it was stands in the text.
+            for (_, path) in &self.files {
+                self.account.insert(path.clone(), error.to_string());
+                self.lost.insert(path.clone());
+            }
         } else if member.data.is_used() {
             for path in member.data.damaged() {
-                self.account.push(damaged(path));
+                self.account.insert(path.to_owned(), DAMAGED.into());
                 self.lost.insert(path.to_owned());
             }
         }
@@ -251,12 +255,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let read = member.take_unread(Part::Payload).map_or(read, Err);
         let wrong = match read {
             Err(error) => error.to_string(),
-            Ok(true) if member.payload.checksums() != self.header.checksums => {
-                damaged(&self.redundancy)
-            }
+            Ok(true) if member.payload.checksums() != self.header.checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
-        self.account.push(wrong);
+        self.account.insert(self.redundancy.clone(), wrong);
         false
     }
 
@@ -278,8 +280,8 @@ impl<'a, C: Comm> Members<'a, C> {
         Ok(())
     }
 
-    /// Reads everything of this rank without changing anything, and says what is wrong.
-    pub(super) fn scrub(mut self) -> Vec<String> {
+    /// Reads everything of this rank without changing anything.
+    pub(super) fn scrub(mut self) -> Scrubbed {
         let own = self.own();
         let mut member = self.member();
         if own.data {
@@ -290,13 +292,36 @@ impl<'a, C: Comm> Members<'a, C> {
             let read = member.payload.read_rest().map(|()| true);
             self.judge_payload(read, &mut member);
         }
-        std::mem::take(&mut self.account)
+        let state = |path: &PathBuf, checked: bool| match (self.account.get(path), checked) {
+            (Some(wrong), _) => State::Bad(wrong.clone()),
+            (None, true) => State::Good,
+            (None, false) => State::Unchecked,
+        };
+        let files = self.files.iter();
+        let checked = !self.header.checksums.is_empty() || self.files.is_empty();
+        Scrubbed {
+            files: files
+                .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))
+                .collect(),
+            redundancy: (self.redundancy.clone(), state(&self.redundancy, checked)),
+        }
     }
 }
 
-fn damaged(path: &Path) -> String {
-    format!("{}: it does not match its checksum", path.display())
+/// The state of everything that a rank has.
+pub(super) struct Scrubbed {
+    pub(super) files: Vec<(PathBuf, State)>,
+    pub(super) redundancy: (PathBuf, State),
 }
+
+pub(super) enum State {
+    Good,
+    /// It is there, but has no checksum to compare it with.
+    Unchecked,
+    Bad(String),
+}
+
+const DAMAGED: &str = "it does not match its checksum";
 
 /// Rebuilt files that wait to be put in place.
 pub(super) struct Repair {
@@ -307,7 +332,9 @@ pub(super) struct Repair {
 impl Repair {
     pub(super) fn commit(mut self) -> Result<()> {
         self.member.data.commit()?;
-        self.redundancy.take().map_or(Ok(()), |file| put_in_place(&file))
+        self.redundancy
+            .take()
+            .map_or(Ok(()), |file| put_in_place(&file))
     }
 }
 
@@ -329,19 +356,18 @@ pub(super) fn put_in_place(file: &Path) -> Result<()> {
 fn read_header(
     descriptor: &Descriptor,
     location: &Location,
-    account: &mut Vec<String>,
+    account: &mut Account,
 ) -> Option<(Header, u64)> {
     let path = &location.redundancy;
     let wrong = match Header::read(path) {
         Ok(Some((header, length))) if header.belongs_to(descriptor) => {
             return Some((header, length));
         }
-        Ok(Some(_)) => format!("{}: it belongs to another set", path.display()),
-        Ok(None) => format!("{}: it does not exist", path.display()),
+        Ok(Some(_)) => "it belongs to another set".into(),
+        Ok(None) => "it does not exist".into(),
         Err(error) => error.to_string(),
     };
-    log!(Info, "{wrong}");
-    account.push(wrong);
+    account.insert(path.clone(), wrong);
     None
 }
 
@@ -351,11 +377,7 @@ fn located(info: &Info, location: &Location) -> Result<Vec<(Record, PathBuf)>> {
 }
 
 /// What is known about this rank's files: by itself, or by the nearest right neighbour that has a header.
-fn fetch_info<C: Comm>(
-    comm: &C,
-    descriptor: &Descriptor,
-    own: Option<&Header>,
-) -> Result<Info> {
+fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) -> Result<Info> {
     let has = gather_u64(comm, own.is_some().into())?;
     let ranks = comm.size();
     let helper = |rank: usize| {
@@ -368,42 +390,22 @@ fn fetch_info<C: Comm>(
     let known = known.filter(|(rank, _)| asked.clone().any(|asked| asked == **rank));
     let packed = known.map(|(rank, info)| Ok((*rank, pack::packed(Some(info.to_tree().view()))?)));
     let packed: Vec<(usize, Vec<u8>)> = packed.collect::<Result<_>>()?;
+    let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
     let from = match own {
         None => helper(comm.rank()),
         Some(_) => None,
     };
-    let received = send_and_receive(comm, &packed, from)?;
-    let info = match (own, received) {
+    let from: Vec<_> = from.into_iter().collect();
+    let received = transfer_unsized(comm, TAG, &sends, &from)?;
+    let info = match (own, &received[..]) {
         (Some(header), _) => Ok(header.own().clone()),
-        (None, Some(bytes)) => {
-            let (tree, _) = pack::unpack(&bytes, pack::Order::AsPacked).map_err(kvtree::Error::from)?;
-            Info::from_tree(tree.view())
-        }
-        (None, None) => Err(Error::Lost(format!(
+        (None, [block, ..]) => unpack(block).and_then(|tree| Info::from_tree(tree.view())),
+        (None, []) => Err(Error::Lost(format!(
             "no rank knows which files rank {} has",
             descriptor.world_rank
         ))),
     };
     agree(comm, info)
-}
-
-/// Sends blocks to ranks that expect one, and receives one if `from` is given.
-fn send_and_receive<C: Comm>(
-    comm: &C,
-    blocks: &[(usize, Vec<u8>)],
-    from: Option<usize>,
-) -> Result<Option<Vec<u8>>> {
-    let mut length = [0; 8];
-    let lengths = blocks.iter().map(|(to, block)| (*to, (block.len() as u64).to_le_bytes()));
-    let lengths: Vec<_> = lengths.collect();
-    let sends: Vec<_> = lengths.iter().map(|(to, length)| (*to, &length[..])).collect();
-    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut length[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
-    let mut block = vec![0; u64::from_le_bytes(length) as usize];
-    let sends: Vec<_> = blocks.iter().map(|(to, block)| (*to, &block[..])).collect();
-    let mut recvs: Vec<_> = from.iter().map(|&from| (from, &mut block[..])).collect();
-    comm.transfer(TAG, &sends, &mut recvs)?;
-    Ok(from.map(|_| block))
 }
 
 /// The length of chunks that all headers name; `None` where there are no stripes.
@@ -451,12 +453,18 @@ fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
 }
 
 /// What is wrong on all ranks of the set, in one line.
-fn all_accounts<C: Comm>(comm: &C, own: &[String]) -> Result<String> {
-    let mut mine = own.join(", ").into_bytes();
+fn all_accounts<C: Comm>(comm: &C, own: &Account) -> Result<String> {
+    let lines = own
+        .iter()
+        .map(|(path, wrong)| format!("{}: {wrong}", path.display()));
+    let mut mine = lines.collect::<Vec<_>>().join(", ").into_bytes();
     mine.resize(ACCOUNT, 0);
     let mut all = vec![0; ACCOUNT * comm.size()];
     comm.allgather(&mine, &mut all)?;
-    let accounts = all.chunks(ACCOUNT).enumerate().filter(|(_, text)| text[0] != 0);
+    let accounts = all
+        .chunks(ACCOUNT)
+        .enumerate()
+        .filter(|(_, text)| text[0] != 0);
     let accounts = accounts.map(|(rank, text)| {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         format!("rank {rank} of the set: {}", String::from_utf8_lossy(text))

@@ -171,7 +171,10 @@ impl<C: Comm> Redset<C> {
     /// As [`Redset::apply`].
     pub fn unapply(&self, name: &OsStr) -> Result<()> {
         let resolved = commit::resolve(&self.parent, name);
-        agree(&self.parent, resolved.and_then(|()| self.remove_files(name)))
+        agree(
+            &self.parent,
+            resolved.and_then(|()| self.remove_files(name)),
+        )
     }
 
     /// What is not there is as good as removed.

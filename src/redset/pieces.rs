@@ -1,8 +1,8 @@
 //! How long the pieces of a set are under its scheme, and what completes them.
 
+use super::Scheme;
 use super::flow::{self, Flows, Have};
 use super::layout::{Copies, Stripes};
-use super::Scheme;
 use crate::erasure::matrix;
 
 pub(super) enum Pieces {

@@ -20,7 +20,9 @@ use crate::log;
 use crate::storage::place::remove;
 
 pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
-    let (redset, formed) = find_sets(comm, name)?;
+    let parent = grouping::same(comm)?;
+    let resolved = commit::resolve(&parent, name);
+    let (redset, formed) = find_sets(parent, name, resolved)?;
     let done = formed.and_then(|()| complete(&redset, name));
     Ok((redset, done))
 }
@@ -29,7 +31,10 @@ fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
     let limits = Limits::usual(Config::current().buf_size);
     let found = Members::survey(set, descriptor, &Location::usual(name, descriptor));
-    let repair = agree(&redset.parent, found.and_then(|members| members.repair(limits)))?;
+    let repair = agree(
+        &redset.parent,
+        found.and_then(|members| members.repair(limits)),
+    )?;
     let file = names::descriptor_file(name, descriptor.world_rank);
     let has_descriptor = commit::described(&file, descriptor.world_rank).is_some();
     let written = match any(&set.comm, !has_descriptor)? {
@@ -46,10 +51,14 @@ fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     agree(&redset.parent, placed)
 }
 
-/// Gives every rank its descriptor and forms the sets; the sets' absence is a verdict of all ranks.
-pub(super) fn find_sets<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
-    let parent = grouping::same(comm)?;
-    let found = commit::resolve(&parent, name).and_then(|()| find_descriptor(&parent, name));
+/// Gives every rank its descriptor and forms the sets. What fails is a verdict of all ranks, as is
+/// `before`, which says whether it makes sense at all.
+pub(super) fn find_sets<C: Comm>(
+    parent: C,
+    name: &OsStr,
+    before: Result<()>,
+) -> Result<(Redset<C>, Result<()>)> {
+    let found = before.and_then(|()| find_descriptor(&parent, name));
     let unformed = |parent, descriptor| Redset {
         parent,
         descriptor,
@@ -72,10 +81,7 @@ pub(super) fn find_sets<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, R
 }
 
 /// This rank's descriptor, and whether all ranks have theirs.
-fn find_descriptor<C: Comm>(
-    parent: &C,
-    name: &OsStr,
-) -> Result<(Option<Descriptor>, Result<()>)> {
+fn find_descriptor<C: Comm>(parent: &C, name: &OsStr) -> Result<(Option<Descriptor>, Result<()>)> {
     let rank = parent.rank();
     let file = names::descriptor_file(name, rank);
     // An unreadable file is a lost one.

@@ -21,8 +21,8 @@ pub mod place;
 mod replace;
 mod sys;
 
-pub use replace::{Staged, replace};
 use replace::sync_directory;
+pub use replace::{Staged, replace};
 
 /// A system call of this room: what an [`Error`] says was tried, and where a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

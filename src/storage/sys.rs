@@ -4,7 +4,9 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Timestamps, Uid};
+use rustix::fs::{
+    self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Timestamps, Uid,
+};
 use rustix::io::{self, Result};
 
 use super::Operation;
