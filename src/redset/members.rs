@@ -303,7 +303,7 @@ impl<'a, C: Comm> Members<'a, C> {
             files: files
                 .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))
                 .collect(),
-            redundancy: (self.redundancy.clone(), state(&self.redundancy, checked)),
+            redundancy: vec![(self.redundancy.clone(), state(&self.redundancy, checked))],
         }
     }
 }
@@ -311,7 +311,7 @@ impl<'a, C: Comm> Members<'a, C> {
 /// The state of everything that a rank has.
 pub(super) struct Scrubbed {
     pub(super) files: Vec<(PathBuf, State)>,
-    pub(super) redundancy: (PathBuf, State),
+    pub(super) redundancy: Vec<(PathBuf, State)>,
 }
 
 pub(super) enum State {

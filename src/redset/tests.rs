@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -25,7 +26,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Job {
     fn new(scheme: Scheme, min_size: usize, sizes: Vec<Vec<usize>>) -> Job {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = fast_tempdir();
         for (rank, sizes) in sizes.iter().enumerate() {
             fs::create_dir(dir.path().join(format!("{rank}"))).unwrap();
             for (index, size) in sizes.iter().enumerate() {
@@ -107,6 +108,11 @@ impl Job {
     }
 }
 
+/// In memory where possible: the tests sync a lot.
+fn fast_tempdir() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 fn all_ok(verdicts: Vec<Result<()>>) {
     for (rank, verdict) in verdicts.into_iter().enumerate() {
         verdict.unwrap_or_else(|error| panic!("rank {rank}: {error}"));
@@ -177,18 +183,163 @@ proptest! {
     }
 }
 
-#[test]
-fn a_small_set_survives() {
-    for scheme in [
-        Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
-        Scheme::ReedSolomon { k: 1 },
-    ] {
-        let job = Job::new(scheme, 3, vec![vec![10], vec![20, 5], vec![]]);
+/// Flips a bit of one file; all files of all ranks are one stream of bytes here.
+fn flip(job: &Job, at: prop::sample::Index) -> PathBuf {
+    let files = job.files();
+    let total = files.values().map(Vec::len).sum();
+    let mut at = at.index(total);
+    for (path, mut bytes) in files {
+        if at < bytes.len() {
+            bytes[at] ^= 1 << (at % 8);
+            fs::write(&path, bytes).unwrap();
+            return path;
+        }
+        at -= bytes.len();
+    }
+    unreachable!("the index lies in one of the files")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn a_flipped_bit_is_mended_or_reported_and_never_believed(
+        (job, lost) in job(),
+        at in any::<prop::sample::Index>(),
+    ) {
         all_ok(job.apply());
         let before = job.files();
-        job.lose(|rank, _| rank == 1);
+        job.lose(|rank, _| lost.contains(&rank));
+        if job.files().values().all(Vec::is_empty) {
+            return Ok(());
+        }
+        let flipped = flip(&job, at);
+        all_fail(&job.verify());
+        let left = job.files();
+        let verdicts = job.recover();
+        if verdicts.iter().all(Result::is_ok) {
+            let mut after = job.files();
+            if after != before {
+                // It was not needed, so it was not read.
+                prop_assert!(!lost.is_empty());
+                all_fail(&job.verify());
+                after.insert(flipped.clone(), before[&flipped].clone());
+                prop_assert!(after == before);
+            }
+        } else {
+            all_fail(&verdicts);
+            prop_assert!(job.files() == left);
+        }
+    }
+}
+
+#[test]
+fn with_nothing_lost_every_flipped_bit_is_mended() {
+    let sizes = vec![vec![700, 0, 33], vec![900], vec![1]];
+    for scheme in [Scheme::Xor, Scheme::Partner { replicas: 1 }, Scheme::ReedSolomon { k: 1 }] {
+        let job = Job::new(scheme, 3, sizes.clone());
+        all_ok(job.apply());
+        let before = job.files();
+        for (path, bytes) in &before {
+            for at in (0..bytes.len()).step_by(37) {
+                let mut wrong = bytes.clone();
+                wrong[at] ^= 0x10;
+                fs::write(path, wrong).unwrap();
+                all_ok(job.recover());
+                assert!(job.files() == before, "{scheme:?} {path:?} {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_damaged_beyond_repair_is_named() {
+    let job = Job::new(Scheme::Xor, 3, vec![vec![100], vec![100], vec![100]]);
+    all_ok(job.apply());
+    job.lose(|rank, path| rank == 0 && !is_redundancy(path));
+    let damaged = &job.originals(2)[0];
+    fs::write(damaged, [7; 100]).unwrap();
+    for verdict in job.recover() {
+        let text = verdict.unwrap_err().to_string();
+        assert!(text.contains(&job.originals(0)[0].display().to_string()), "{text}");
+        assert!(text.contains("rank 2 of the set"), "{text}");
+        assert!(text.contains(&damaged.display().to_string()), "{text}");
+    }
+}
+
+#[test]
+fn only_what_is_lost_is_written() {
+    let sizes = vec![vec![500, 600], vec![700, 10], vec![300, 0]];
+    for scheme in [Scheme::Xor, Scheme::Partner { replicas: 2 }, Scheme::ReedSolomon { k: 2 }] {
+        let job = Job::new(scheme, 3, sizes.clone());
+        all_ok(job.apply());
+        let before = job.files();
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        let lost = &job.originals(1)[0];
+        let inodes: BTreeMap<_, _> = before.keys().map(|path| (path, inode(path))).collect();
+        let mut attributes = fs::metadata(lost).unwrap().permissions();
+        attributes.set_mode(0o640);
+        fs::set_permissions(lost, attributes).unwrap();
+        all_ok(job.apply());
+        let old = fs::metadata(lost).unwrap();
+        fs::remove_file(lost).unwrap();
         all_ok(job.recover());
-        assert!(job.files() == before);
+        let new = fs::metadata(lost).unwrap();
+        assert_eq!(new.mode(), old.mode());
+        assert_eq!((new.mtime(), new.mtime_nsec()), (old.mtime(), old.mtime_nsec()));
+        for (path, inode_before) in &inodes {
+            let kept = is_redundancy(path) || *path == lost || inode(path) == *inode_before;
+            assert!(kept, "{scheme:?} {path:?}");
+        }
+    }
+}
+
+#[test]
+fn unapply_removes_what_apply_wrote_and_nothing_else() {
+    let job = Job::new(Scheme::Xor, 2, vec![vec![100], vec![200, 3]]);
+    let before = job.files();
+    all_ok(job.apply());
+    assert!(job.files() != before);
+    all_ok(run(2, |comm| {
+        let name = job.name(comm.rank());
+        let (redset, recovered) = recover(&comm, &name)?;
+        recovered?;
+        assert_eq!(redset.original_files(&name)?, job.originals(comm.rank()));
+        assert!(redset.redundancy_files(&name)?.iter().all(|file| file.exists()));
+        redset.unapply(&name)
+    }));
+    assert!(job.files() == before);
+    all_fail(&job.recover());
+}
+
+#[test]
+fn a_set_that_is_too_small_is_refused_on_all_ranks() {
+    for (scheme, ranks) in [
+        (Scheme::Xor, 1),
+        (Scheme::Partner { replicas: 3 }, 3),
+        (Scheme::Partner { replicas: 0 }, 3),
+        (Scheme::ReedSolomon { k: 4 }, 4),
+        (Scheme::ReedSolomon { k: 0 }, 4),
+    ] {
+        all_fail(&Job::new(scheme, ranks, vec![vec![1]; ranks]).apply());
+    }
+}
+
+#[test]
+fn ranks_of_one_failure_group_are_in_different_sets() {
+    let places = run(12, |comm| {
+        let group = format!("node{}", comm.rank() / 3);
+        let redset = create(&comm, Scheme::Xor, Some(group.as_bytes()), 2).unwrap();
+        let set = redset.set().unwrap();
+        let own = redset.descriptor().unwrap();
+        assert_eq!(set.map[own.rank], comm.rank());
+        assert_eq!(set.left.world_rank, set.map[own.left(1)]);
+        assert_eq!(set.right.world_rank, set.map[own.right(1)]);
+        (own.group, own.groups, own.ranks, set.map.clone())
+    });
+    for (group, groups, ranks, map) in places {
+        assert_eq!((groups, ranks), (6, 2));
+        assert!(group < 6);
+        assert_ne!(map[0] / 3, map[1] / 3);
     }
 }

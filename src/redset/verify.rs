@@ -5,9 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::apply::unpack;
+use super::commit::described;
 use super::members::{Location, Members, Scrubbed, State};
 use super::recover::find_sets;
-use super::{Error, Result, Set, agree, grouping};
+use super::{Error, Result, Set, agree, grouping, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::value::rank_text;
 use crate::kvtree::{Tree, TreeMut, pack};
@@ -23,10 +24,16 @@ pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()
     let (descriptor, set) = redset.ready()?;
     let surveyed = Members::survey(set, descriptor, &Location::usual(name, descriptor));
     // A set that cannot be surveyed fails as a whole, and with it all sets.
-    let scrubbed = match agree(&redset.parent, surveyed) {
+    let mut scrubbed = match agree(&redset.parent, surveyed) {
         Ok(members) => members.scrub(),
         Err(error) => return Ok((Tree::new(), Err(error))),
     };
+    let descriptor_file = names::descriptor_file(name, descriptor.world_rank);
+    let state = match described(&descriptor_file, descriptor.world_rank) {
+        Some(_) => State::Good,
+        None => State::Bad("it does not exist or is damaged".into()),
+    };
+    scrubbed.redundancy.push((descriptor_file, state));
     let verdict = agree(&redset.parent, scrubbed.verdict());
     let report = share(set, scrubbed.to_tree(descriptor.world_rank)?)?;
     Ok((report, verdict))
@@ -34,7 +41,7 @@ pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()
 
 impl Scrubbed {
     fn verdict(&self) -> Result<()> {
-        let mut all = self.files.iter().chain([&self.redundancy]);
+        let mut all = self.files.iter().chain(&self.redundancy);
         let bad = all.find_map(|(path, state)| match state {
             State::Bad(wrong) => Some((path, wrong)),
             State::Good | State::Unchecked => None,
@@ -56,8 +63,9 @@ impl Scrubbed {
         for (path, state) in &self.files {
             note(own.child(c"FILE"), path, state);
         }
-        let (path, state) = &self.redundancy;
-        note(own.child(c"REDUNDANCY"), path, state);
+        for (path, state) in &self.redundancy {
+            note(own.child(c"REDUNDANCY"), path, state);
+        }
         Ok(tree)
     }
 }
