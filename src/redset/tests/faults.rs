@@ -1,0 +1,208 @@
+//! One rank's disk fails, or one rank dies, at every step of apply and recover.
+
+use std::fs;
+
+use rustix::io::Errno;
+
+use super::*;
+use crate::comm::Comm;
+use crate::comm::local::{LocalComm, run};
+use crate::storage::faults;
+
+fn schemes_and_loss() -> [(Scheme, usize); 4] {
+    [
+        (Scheme::Single, usize::MAX),
+        (Scheme::Partner { replicas: 1 }, 1),
+        (Scheme::Xor, 1),
+        (Scheme::ReedSolomon { k: 2 }, 1),
+    ]
+}
+
+fn job(scheme: Scheme) -> Job {
+    Job::new(
+        scheme,
+        4,
+        vec![vec![40, 5], vec![100], vec![77, 0], vec![60]],
+    )
+}
+
+/// Runs `what` with a fault at the n-th operation of rank 1, for every n, until none is left to hit.
+/// `check` gets the verdicts.
+fn at_every_operation(
+    rule: impl Fn(usize) -> faults::Rule + Sync,
+    prepare: impl Fn() -> Job,
+    what: impl Fn(&Job, &LocalComm) -> Result<()> + Sync,
+    check: impl Fn(&Job, Vec<Result<()>>),
+) {
+    for n in 0.. {
+        let job = prepare();
+        let outcomes = run(job.ranks(), |comm| {
+            let plan = (comm.rank() == 1).then(|| faults::plan([rule(n)]));
+            let verdict = what(&job, &comm);
+            let fired = plan.is_none_or(|plan| plan.fired());
+            (verdict, fired)
+        });
+        let fired = outcomes.iter().all(|(_, fired)| *fired);
+        check(
+            &job,
+            outcomes.into_iter().map(|(verdict, _)| verdict).collect(),
+        );
+        if !fired {
+            return;
+        }
+        assert!(n < 1000, "no end of operations");
+    }
+}
+
+fn apply(job: &Job, comm: &LocalComm) -> Result<()> {
+    let group = format!("node{}", comm.rank());
+    let redset = create(comm, job.scheme, Some(group.as_bytes()), job.min_size)?;
+    redset.apply(&job.originals(comm.rank()), &job.name(comm.rank()))
+}
+
+fn recover_on(job: &Job, comm: &LocalComm) -> Result<()> {
+    recover(comm, &job.name(comm.rank()))?.1
+}
+
+fn same_verdict(verdicts: &[Result<()>]) -> bool {
+    let failed = verdicts.iter().filter(|verdict| verdict.is_err()).count();
+    assert!(failed == 0 || failed == verdicts.len(), "{verdicts:?}");
+    failed == 0
+}
+
+/// No file of a redundancy set other than the final ones is left.
+fn is_tidy(job: &Job) -> bool {
+    let unfinished = |path: &PathBuf| path.to_string_lossy().ends_with("part");
+    !job.files().keys().any(unfinished)
+}
+
+#[test]
+fn a_failing_disk_in_apply_fails_everywhere_and_changes_nothing() {
+    for (scheme, _) in schemes_and_loss() {
+        at_every_operation(
+            |n| faults::fail(Errno::NOSPC).at(n),
+            || job(scheme),
+            apply,
+            |job, verdicts| {
+                let originals = |files: Files| -> Files {
+                    files
+                        .into_iter()
+                        .filter(|(path, _)| !is_redundancy(path))
+                        .collect()
+                };
+                let done = same_verdict(&verdicts);
+                let after = job.files();
+                all_ok(job.apply());
+                assert!(is_tidy(job));
+                assert_eq!(originals(after.clone()), originals(job.files()));
+                assert!(!done || after.keys().eq(job.files().keys()));
+            },
+        );
+    }
+}
+
+#[test]
+fn a_failing_disk_in_recover_fails_everywhere_and_a_second_recover_succeeds() {
+    for (scheme, lost) in schemes_and_loss() {
+        let complete = std::cell::RefCell::new(Files::new());
+        at_every_operation(
+            |n| faults::fail(Errno::IO).at(n),
+            || {
+                let job = job(scheme);
+                all_ok(job.apply());
+                *complete.borrow_mut() = job.files();
+                job.lose(|rank, _| rank == lost);
+                job
+            },
+            recover_on,
+            |job, verdicts| {
+                let done = same_verdict(&verdicts);
+                if done {
+                    assert!(job.files() == *complete.borrow());
+                }
+                all_ok(job.recover());
+                assert!(job.files() == *complete.borrow(), "{scheme:?}");
+            },
+        );
+    }
+}
+
+#[test]
+fn a_death_in_apply_leaves_the_old_or_the_new_state() {
+    for (scheme, lost) in schemes_and_loss() {
+        let old = std::cell::RefCell::new(Files::new());
+        at_every_operation(
+            |n| faults::crash().at(n),
+            || {
+                let job = job(scheme);
+                all_ok(job.apply());
+                *old.borrow_mut() = job.files();
+                job
+            },
+            apply,
+            |job, verdicts| {
+                let _ = verdicts;
+                // The same files were protected again, so both states protect the same.
+                job.lose(|rank, _| rank == lost);
+                all_ok(job.recover());
+                let originals = |files: &Files| -> Files {
+                    let files = files.iter().filter(|(path, _)| !is_redundancy(path));
+                    files
+                        .map(|(path, bytes)| (path.clone(), bytes.clone()))
+                        .collect()
+                };
+                assert!(
+                    originals(&job.files()) == originals(&old.borrow()),
+                    "{scheme:?}"
+                );
+                all_ok(job.verify());
+            },
+        );
+    }
+}
+
+#[test]
+fn a_death_in_recover_is_made_good_by_the_next() {
+    for (scheme, lost) in schemes_and_loss() {
+        let complete = std::cell::RefCell::new(Files::new());
+        at_every_operation(
+            |n| faults::crash().at(n),
+            || {
+                let job = job(scheme);
+                all_ok(job.apply());
+                *complete.borrow_mut() = job.files();
+                job.lose(|rank, _| rank == lost);
+                job
+            },
+            recover_on,
+            |job, _| {
+                all_ok(job.recover());
+                let mut files = job.files();
+                files.retain(|path, _| !path.to_string_lossy().ends_with("part"));
+                assert!(files == *complete.borrow(), "{scheme:?}");
+            },
+        );
+    }
+}
+
+#[test]
+fn a_missing_directory_is_an_error_until_it_is_there() {
+    let job = job(Scheme::ReedSolomon { k: 2 });
+    all_ok(job.apply());
+    let before = job.files();
+    let home = job.dir.path().join("2");
+    fs::remove_dir_all(&home).unwrap();
+    let left: Files = [0, 1, 3]
+        .into_iter()
+        .flat_map(|rank| job.files_of(rank))
+        .collect();
+    all_fail(&job.recover());
+    let still: Files = [0, 1, 3]
+        .into_iter()
+        .flat_map(|rank| job.files_of(rank))
+        .collect();
+    assert!(left == still);
+    fs::create_dir(&home).unwrap();
+    all_ok(job.recover());
+    assert!(job.files() == before);
+}
