@@ -156,4 +156,21 @@ case_program() {
   grep RANKS printed
 }
 
+# The example of redset and its twin, which has the module from source or as it was installed.
+case_examples() {
+  local examples=$here/../../examples mpifort link
+  with_mpi || return 0
+  run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o checkpoint
+  run_mpi checkpoint
+  mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
+  link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"
+  run "$mpifort" "$PREFIX/share/stanchion/fortran/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
+  run_mpi from_source
+  rm -f redset.mod
+  run "$mpifort" -I"$PREFIX/include/stanchion_fortran" "$examples/checkpoint_f.f90" -L"$libdir" -lstanchion_fortran $link \
+    -o installed
+  run_mpi installed
+}
+
 "case_$1"
