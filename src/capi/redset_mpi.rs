@@ -13,7 +13,7 @@ use super::redset::{
 };
 use super::{error, guard, ptr};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
-use crate::comm::{self, Comm, Verdict};
+use crate::comm::{self, Comm, Op, Verdict};
 use crate::kvtree::{RawTree as kvtree, TreeRef};
 use crate::log;
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
@@ -286,12 +286,25 @@ unsafe fn create(
         1.. => Ok(size as usize),
     };
     let (scheme, size) = agree(&comm, given.and_then(|()| Ok((scheme?, size?))))?;
+    check_same(&comm, scheme, size)?;
     // SAFETY: arguments of the caller.
     let group = unsafe { ptr::text(group) };
     let redset = room::create(&comm, scheme, group.map(|g| g.to_bytes()), size)?;
     // SAFETY: not NULL, or the ranks had not agreed.
     unsafe { d.write(Held::new(comm, Some(redset))) };
     Ok(())
+}
+
+/// Ranks that want different things would wait for each other.
+fn check_same(comm: &impl Comm, scheme: Scheme, size: usize) -> Result<()> {
+    let kind = u64::from(scheme.name().to_bytes()[0]);
+    let wanted = [kind, scheme.copies() as u64, size as u64];
+    let mut most = [wanted, wanted.map(|number| !number)];
+    comm.allreduce(Op::Max, most.as_flattened_mut())?;
+    match most[0] == most[1].map(|number| !number) {
+        true => Ok(()),
+        false => Err(Error::Mismatch("they ask for different sets".into())),
+    }
 }
 
 /// Deletes a descriptor and sets the pointer to NULL.
