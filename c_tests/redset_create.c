@@ -217,10 +217,10 @@ static void by_type(void)
 
 /* ---- what is wrong on one rank ---- */
 
-static void fails(int code, redset d)
+static void fails(int code, const redset* d)
 {
   CHECK(code != REDSET_SUCCESS);
-  CHECK(d == NULL);
+  CHECK(*d == NULL);
   created(REDSET_COPY_SINGLE, 0, 1, 0); /* and the next call works */
 }
 
@@ -231,7 +231,7 @@ static void wrong_arguments(int bad)
   redset d;
   for (int type = REDSET_COPY_SINGLE; type <= REDSET_COPY_RS; type++) {
     d = &d;
-    fails(create(type, here ? NULL : group, size, 1, &d), d);
+    fails(create(type, here ? NULL : group, size, 1, &d), &d);
     CHECK_ERROR("NULL");
     d = NULL;
     CHECK(create(type, group, size, 1, here ? NULL : &d) != REDSET_SUCCESS);
@@ -240,19 +240,19 @@ static void wrong_arguments(int bad)
     if (type == REDSET_COPY_SINGLE) continue;
     for (int least = -1; least <= 0; least++) {
       d = &d;
-      fails(create(type, group, here ? least : size, 1, &d), d);
+      fails(create(type, group, here ? least : size, 1, &d), &d);
     }
     if (type == REDSET_COPY_XOR) continue;
     static const int extras[] = {0, -1, INT_MIN, INT_MAX};
     for (int i = 0; i < 4; i++) {
       d = &d;
-      fails(create(type, group, size, here ? extras[i] : 1, &d), d);
+      fails(create(type, group, size, here ? extras[i] : 1, &d), &d);
     }
   }
   static const int types[] = {REDSET_COPY_NULL, 5, -1};
   for (int i = 0; i < 3; i++) {
     d = &d;
-    fails(redset_create(here ? types[i] : REDSET_COPY_XOR, comm, group, &d), d);
+    fails(redset_create(here ? types[i] : REDSET_COPY_XOR, comm, group, &d), &d);
     CHECK_ERROR("REDSET_COPY");
   }
 }
@@ -262,11 +262,11 @@ static void different_wishes(int bad)
 {
   redset d = &d;
   if (size < 3) return;
-  fails(create(rank == bad ? REDSET_COPY_XOR : REDSET_COPY_RS, group_of(0, rank), size, 1, &d), d);
+  fails(create(rank == bad ? REDSET_COPY_XOR : REDSET_COPY_RS, group_of(0, rank), size, 1, &d), &d);
   d = &d;
-  fails(create(REDSET_COPY_RS, group_of(0, rank), size, rank == bad ? 2 : 1, &d), d);
+  fails(create(REDSET_COPY_RS, group_of(0, rank), size, rank == bad ? 2 : 1, &d), &d);
   d = &d;
-  fails(create(REDSET_COPY_XOR, group_of(0, rank), rank == bad ? 2 : size, 0, &d), d);
+  fails(create(REDSET_COPY_XOR, group_of(0, rank), rank == bad ? 2 : size, 0, &d), &d);
 }
 
 static void wrong_calls_on_a_descriptor(int bad)

@@ -254,6 +254,7 @@ unsafe fn rebuild(
     // SAFETY: arguments of the caller.
     status(|| unsafe {
         let prefix = needed(ptr::path(prefix), "prefix")?;
-        rebuild::rebuild(kind, &paths(num, files)?, prefix, TreeRef::from_raw(map))
+        let map = TreeRef::from_raw(map);
+        rebuild::rebuild(kind, &paths(num, files)?, prefix.as_ref(), map)
     })
 }

@@ -277,22 +277,26 @@ unsafe fn create(
     // SAFETY: arguments of the caller.
     let has_place = unsafe { ptr::store(d, null_mut()) };
     let comm = own_comm(comm)?;
-    let given = has_place.then_some(()).ok_or(Error::Null("d"));
-    let size = match size {
-        ..1 => Err(Error::Number {
-            what: "the size of a set",
-            value: size.into(),
-        }),
-        1.. => Ok(size as usize),
-    };
-    let (scheme, size) = agree(&comm, given.and_then(|()| Ok((scheme?, size?))))?;
-    check_same(&comm, scheme, size)?;
     // SAFETY: arguments of the caller.
     let group = unsafe { ptr::text(group) };
-    let redset = room::create(&comm, scheme, group.map(|g| g.to_bytes()), size)?;
+    let given = has_place.then_some(()).ok_or(Error::Null("d"));
+    let given = given.and_then(|()| Ok((scheme?, needed(group, "group")?, set_size(size)?)));
+    let (scheme, group, size) = agree(&comm, given)?;
+    check_same(&comm, scheme, size)?;
+    let redset = room::create(&comm, scheme, Some(group.to_bytes()), size)?;
     // SAFETY: not NULL, or the ranks had not agreed.
     unsafe { d.write(Held::new(comm, Some(redset))) };
     Ok(())
+}
+
+fn set_size(size: c_int) -> Result<usize> {
+    match natural("the size of a set", size)? {
+        0 => Err(Error::Number {
+            what: "the size of a set",
+            value: 0,
+        }),
+        size => Ok(size),
+    }
 }
 
 /// Ranks that want different things would wait for each other.
