@@ -1,4 +1,5 @@
-//! Records how this build was made: which MPI its handles belong to, target and profile.
+//! Records how this build was made: which MPI its handles belong to, target and profile; and says
+//! which instruction sets the compiler knows.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -17,6 +18,9 @@ stanchion_probe
 #endif
 "#;
 
+/// Rust 1.89 was the first stable one with the intrinsics of AVX-512 and GFNI.
+const AVX512_SINCE: u32 = 89;
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=MPICC");
@@ -31,6 +35,21 @@ fn main() {
         var("TARGET"),
         var("PROFILE")
     );
+    println!("cargo:rustc-check-cfg=cfg(stanchion_avx512)");
+    if minor_version_of_rustc().is_some_and(|minor| minor >= AVX512_SINCE) {
+        println!("cargo:rustc-cfg=stanchion_avx512");
+    }
+}
+
+/// From its line such as "rustc 1.95.0 (59807616e 2026-04-14)".
+fn minor_version_of_rustc() -> Option<u32> {
+    let output = Command::new(env::var_os("RUSTC")?)
+        .arg("--version")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.strip_prefix("rustc 1.")?;
+    version.split('.').next()?.parse().ok()
 }
 
 fn mpi_of_compiler() -> Option<String> {

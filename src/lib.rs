@@ -1,7 +1,7 @@
 //! Stanchion: one library behind the C APIs of kvtree and rankstr; redset, Fenix and PIO are to follow.
 //!
-//! Dependencies go one way: `capi → {kvtree, rankstr} → {comm, storage} → log`. Every room has its own
-//! error type. Inside, everything is a `Result`; only `capi` speaks C.
+//! Dependencies go one way: `capi → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every room
+//! that can fail has its own error type. Inside, everything is a `Result`; only `capi` speaks C.
 #![deny(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
@@ -12,6 +12,7 @@
 
 pub mod capi;
 pub mod comm;
+pub mod erasure;
 pub mod kvtree;
 pub mod log;
 pub mod rankstr;

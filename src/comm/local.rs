@@ -206,17 +206,19 @@ impl Comm for LocalComm {
         Ok(())
     }
 
-    fn transfer(
+    fn transfer_while(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
+        work: impl FnOnce(),
     ) -> Result<()> {
         let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
         peers.try_for_each(|peer| check_rank(peer, self.size()))?;
         for (to, bytes) in sends {
             self.send(*to, tag, bytes)?;
         }
+        work();
         // Every receive runs even after a failure, as it does under MPI.
         let ended = recvs.iter_mut().map(|(from, b)| self.recv(*from, tag, b));
         ended.fold(Ok(()), Result::and)

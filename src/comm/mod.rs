@@ -68,13 +68,25 @@ pub trait Comm: Sized {
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()>;
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()>;
 
-    /// Runs all given sends and receives at once and returns when every one is complete.
+    /// Starts all given sends and receives at once, does the `work` meanwhile, and returns when both
+    /// the work and every message are complete.
+    fn transfer_while(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+        work: impl FnOnce(),
+    ) -> Result<()>;
+
+    /// As [`Comm::transfer_while`] with nothing else to do.
     fn transfer(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.transfer_while(tag, sends, recvs, || ())
+    }
 
     fn barrier(&self) -> Result<()>;
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()>;
@@ -91,6 +103,29 @@ pub trait Comm: Sized {
 
     /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
+}
+
+/// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from
+/// each rank in `from`.
+pub fn transfer_unsized<C: Comm>(
+    comm: &C,
+    tag: Tag,
+    sends: &[(usize, &[u8])],
+    from: &[usize],
+) -> Result<Vec<Vec<u8>>> {
+    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
+    let own: Vec<_> = sends.iter().map(|(to, b)| (*to, length(b))).collect();
+    let own: Vec<_> = own.iter().map(|(to, length)| (*to, &length[..])).collect();
+    let mut lengths = vec![[0; 8]; from.len()];
+    let into = from.iter().zip(&mut lengths);
+    let mut recvs: Vec<_> = into.map(|(from, l)| (*from, &mut l[..])).collect();
+    comm.transfer(tag, &own, &mut recvs)?;
+    let room = |length: &[u8; 8]| vec![0; u64::from_le_bytes(*length) as usize];
+    let mut messages: Vec<_> = lengths.iter().map(room).collect();
+    let into = from.iter().zip(&mut messages);
+    let mut recvs: Vec<_> = into.map(|(from, m)| (*from, &mut m[..])).collect();
+    comm.transfer(tag, sends, &mut recvs)?;
+    Ok(messages)
 }
 
 fn check_rank(rank: usize, size: usize) -> Result<()> {

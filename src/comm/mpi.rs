@@ -16,6 +16,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub use mpi_sys::MPI_Comm;
 use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op, MPI_Status};
@@ -229,11 +230,12 @@ impl Comm for MpiComm {
     /// Here a message must not be longer than agreed. MPI promises an error for that, but Open MPI may
     /// write past the buffer, and MPICH hands the failure of a non-blocking request to the error
     /// handler of the world communicator, which is not ours to change.
-    fn transfer(
+    fn transfer_while(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
+        work: impl FnOnce(),
     ) -> Result<()> {
         let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
         peers.try_for_each(|peer| check_rank(peer, self.size))?;
@@ -246,7 +248,10 @@ impl Comm for MpiComm {
             let started = flight.start_send(self, tag, *to, bytes);
             flight.note(started);
         }
-        flight.finish()
+        // MPI uses the buffers until all is complete, so a panic has to wait for that.
+        let worked = catch_unwind(AssertUnwindSafe(work));
+        let ended = flight.finish();
+        worked.map_or_else(|panic| resume_unwind(panic), |()| ended)
     }
 
     fn barrier(&self) -> Result<()> {

@@ -12,13 +12,31 @@
 //! rename (`commit`). A crash at any moment leaves the old state or one that the next recover completes.
 #![forbid(unsafe_code)]
 
+mod apply;
+mod commit;
 mod config;
 mod descriptor;
+mod engine;
+mod flow;
+mod grouping;
+mod header;
+mod layout;
+mod member;
+mod members;
+mod names;
+mod pieces;
+pub mod rebuild;
+mod recover;
+mod sums;
+#[cfg(test)]
+mod tests;
+mod verify;
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::comm::{self, Comm};
+use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
 
 pub use config::Config;
@@ -46,6 +64,8 @@ pub enum Error {
     Descriptor(String),
     #[error("neither rank {rank} nor its neighbours have its descriptor under {name}")]
     NoDescriptor { rank: usize, name: String },
+    #[error("the set of this rank was not formed")]
+    NotFormed,
     #[error("the descriptors of the ranks do not fit together: {0}")]
     Mismatch(String),
     /// More is lost than the scheme tolerates, or no scheme protects it.
@@ -101,12 +121,12 @@ pub struct Set<C: Comm> {
 /// # Collective
 /// Called by all ranks of `comm`; all return the same verdict.
 pub fn create<C: Comm>(
-    _comm: &C,
-    _scheme: Scheme,
-    _group: Option<&[u8]>,
-    _min_size: usize,
+    comm: &C,
+    scheme: Scheme,
+    group: Option<&[u8]>,
+    min_size: usize,
 ) -> Result<Redset<C>> {
-    todo!()
+    grouping::create(comm, scheme, group, min_size)
 }
 
 /// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor
@@ -114,8 +134,8 @@ pub fn create<C: Comm>(
 ///
 /// # Collective
 /// Called by all ranks of `comm`; all return the same verdict.
-pub fn recover<C: Comm>(_comm: &C, _name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
-    todo!()
+pub fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
+    recover::recover(comm, name)
 }
 
 /// Reads every file that is protected under `name` and its redundancy, and compares them with their
@@ -124,8 +144,8 @@ pub fn recover<C: Comm>(_comm: &C, _name: &OsStr) -> Result<(Redset<C>, Result<(
 ///
 /// # Collective
 /// Called by all ranks of `comm`; all return the same verdict.
-pub fn verify<C: Comm>(_comm: &C, _name: &OsStr) -> Result<(kvtree::Tree, Result<()>)> {
-    todo!()
+pub fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(kvtree::Tree, Result<()>)> {
+    verify::verify(comm, name)
 }
 
 impl<C: Comm> Redset<C> {
@@ -141,60 +161,63 @@ impl<C: Comm> Redset<C> {
     ///
     /// # Collective
     /// Called by all ranks of the communicator the sets were made from; all return the same verdict.
-    pub fn apply(&self, _files: &[PathBuf], _name: &OsStr) -> Result<()> {
-        todo!()
+    pub fn apply(&self, files: &[PathBuf], name: &OsStr) -> Result<()> {
+        apply::apply(self, files, name)
     }
 
     /// Removes what `apply` wrote under `name`.
     ///
     /// # Collective
     /// As [`Redset::apply`].
-    pub fn unapply(&self, _name: &OsStr) -> Result<()> {
-        todo!()
+    pub fn unapply(&self, name: &OsStr) -> Result<()> {
+        let resolved = commit::resolve(&self.parent, name);
+        agree(
+            &self.parent,
+            resolved.and_then(|()| self.remove_files(name)),
+        )
     }
 
-    /// The files that `apply` writes on this rank.
-    pub fn redundancy_files(&self, _name: &OsStr) -> Result<Vec<PathBuf>> {
-        todo!()
+    /// What is not there is as good as removed.
+    fn remove_files(&self, name: &OsStr) -> Result<()> {
+        for file in self.redundancy_files(name)?.iter().rev() {
+            remove(file)?;
+        }
+        Ok(())
+    }
+
+    /// The files that `apply` writes on this rank: descriptors first, then the redundancy.
+    pub fn redundancy_files(&self, name: &OsStr) -> Result<Vec<PathBuf>> {
+        let descriptor = self.descriptor.as_ref().ok_or(Error::NotFormed)?;
+        Ok(vec![
+            names::descriptor_file(name, descriptor.world_rank),
+            names::redundancy_file(name, descriptor),
+        ])
     }
 
     /// The files that this rank gave to `apply`, from the header of its redundancy file.
-    pub fn original_files(&self, _name: &OsStr) -> Result<Vec<PathBuf>> {
-        todo!()
+    pub fn original_files(&self, name: &OsStr) -> Result<Vec<PathBuf>> {
+        let descriptor = self.descriptor.as_ref().ok_or(Error::NotFormed)?;
+        let path = names::redundancy_file(name, descriptor);
+        let (header, _) = header::Header::read(&path)?.ok_or_else(|| Error::BadFile {
+            path,
+            what: "it does not exist".into(),
+        })?;
+        let files = header.own().files.iter();
+        Ok(files.map(|file| file.path.clone()).collect())
+    }
+
+    /// Descriptor and set, once the set is formed.
+    fn ready(&self) -> Result<(&Descriptor, &Set<C>)> {
+        let both = self.descriptor.as_ref().zip(self.set.as_ref());
+        both.ok_or(Error::NotFormed)
     }
 }
 
-pub mod rebuild {
-    //! Without MPI: one process has the redundancy files of a set at hand.
-    use super::*;
-
-    /// Which of the offline functions is called.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Kind {
-        Partner,
-        Xor,
-        ReedSolomon,
-    }
-
-    /// The original files of a set and the rank in the parent communicator of each of its ranks.
-    pub struct Contents {
-        pub files: Vec<PathBuf>,
-        pub world_ranks: Vec<usize>,
-    }
-
-    /// What the set protects whose redundancy files (those that were found) are given.
-    pub fn contents(_kind: Kind, _files: &[PathBuf]) -> Result<Contents> {
-        todo!()
-    }
-
-    /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
-    /// it they are where they were. Redundancy files are written under `prefix`.
-    pub fn rebuild(
-        _kind: Kind,
-        _files: &[PathBuf],
-        _prefix: &Path,
-        _map: Option<kvtree::TreeRef>,
-    ) -> Result<()> {
-        todo!()
-    }
+/// One verdict for all ranks of a collective.
+fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
+    comm::agree(comm, local).map_err(|verdict| match verdict {
+        comm::Verdict::Own(error) => error,
+        comm::Verdict::Peer { rank, text } => Error::Peer { rank, text },
+        comm::Verdict::Comm(error) => Error::Comm(error),
+    })
 }

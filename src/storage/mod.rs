@@ -1,7 +1,8 @@
 //! Storage: the only room that opens, writes, syncs, renames and locks files.
 //!
 //! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
-//! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller);
+//! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller;
+//! [`place`]: reads and writes at offsets of large files);
 //! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]
@@ -16,9 +17,11 @@ use rustix::io::Errno;
 pub mod faults;
 pub mod file;
 pub mod lock;
+pub mod place;
 mod replace;
 mod sys;
 
+use replace::sync_directory;
 pub use replace::{Staged, replace};
 
 /// A system call of this room: what an [`Error`] says was tried, and where a fault can be injected.
@@ -38,6 +41,7 @@ pub enum Operation {
     Access,
     Chmod,
     Chown,
+    SetTimes,
     Seek,
     Truncate,
     Flock,
@@ -60,6 +64,7 @@ impl fmt::Display for Operation {
             Self::Access => "get write access to",
             Self::Chmod => "set the mode of",
             Self::Chown => "set the owner of",
+            Self::SetTimes => "set the times of",
             Self::Seek => "seek in",
             Self::Truncate => "truncate",
             Self::Flock => "flock",
@@ -101,6 +106,11 @@ impl Error {
             Self::Path { source, .. } | Self::Descriptor { source, .. } => source,
             Self::Lock { flock, .. } => flock,
         }
+    }
+
+    /// There is no such file or directory.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.errno(), Errno::NOENT | Errno::NOTDIR)
     }
 
     /// The file system or its permissions do not let us write there.

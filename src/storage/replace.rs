@@ -219,7 +219,7 @@ fn write_in_place(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Makes a rename in the directory durable, as far as its file system knows how to.
-fn sync_directory(path: &Path) -> Result<()> {
+pub(super) fn sync_directory(path: &Path) -> Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let dir = match patiently(|| sys::open(path, flags, Mode::empty())) {
         // One may create files in a directory that one may not read, but not sync it.

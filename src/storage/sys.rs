@@ -4,7 +4,9 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Uid};
+use rustix::fs::{
+    self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Timestamps, Uid,
+};
 use rustix::io::{self, Result};
 
 use super::Operation;
@@ -39,6 +41,16 @@ pub(super) fn read(fd: impl AsFd, buf: &mut [u8]) -> Result<usize> {
 pub(super) fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     let limit = before(Operation::Write)?.min(bytes.len());
     io::write(fd, &bytes[..limit])
+}
+
+pub(super) fn pread(fd: impl AsFd, buf: &mut [u8], offset: u64) -> Result<usize> {
+    let limit = before(Operation::Read)?.min(buf.len());
+    io::pread(fd, &mut buf[..limit], offset)
+}
+
+pub(super) fn pwrite(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<usize> {
+    let limit = before(Operation::Write)?.min(bytes.len());
+    io::pwrite(fd, &bytes[..limit], offset)
 }
 
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
@@ -103,6 +115,11 @@ pub(super) fn chmod(fd: impl AsFd, mode: Mode) -> Result<()> {
 pub(super) fn chown(fd: impl AsFd, owner: Option<Uid>, group: Option<Gid>) -> Result<()> {
     before(Operation::Chown)?;
     fs::fchown(fd, owner, group)
+}
+
+pub(super) fn set_times(fd: impl AsFd, times: &Timestamps) -> Result<()> {
+    before(Operation::SetTimes)?;
+    fs::futimens(fd, times)
 }
 
 pub(super) fn seek(fd: impl AsFd, to: SeekFrom) -> Result<u64> {

@@ -1,0 +1,48 @@
+//! Erasure codes over byte slices: XOR, and Reed-Solomon on GF(2^8) with the matrix of redset.
+//!
+//! [`matrix`] says by which coefficients parity is made from data and lost data from what is left;
+//! [`combine`] and its simpler relatives apply them to slices. The bytes go through one of the
+//! `kernels`, the fastest that this CPU can run, chosen at the first use. Nothing here fails: slices
+//! whose lengths do not fit are a caller's mistake and panic.
+
+pub mod gf;
+mod kernels;
+pub mod matrix;
+#[cfg(test)]
+mod tests;
+
+/// `target ^= source`.
+pub fn xor_into(target: &mut [u8], source: &[u8]) {
+    kernels::best().xor(target, &[source], true);
+}
+
+/// `target` = the XOR of all `sources`: a copy of the only one, zeros if there is none.
+pub fn xor_all(target: &mut [u8], sources: &[&[u8]]) {
+    kernels::best().xor(target, sources, false);
+}
+
+/// `target ^= coefficient * source`.
+pub fn mul_add(target: &mut [u8], coefficient: u8, source: &[u8]) {
+    assert_eq!(
+        target.len(),
+        source.len(),
+        "a source is not as long as the target"
+    );
+    match coefficient {
+        0 => {}
+        1 => xor_into(target, source),
+        _ => combine(&mut [target], &[&[coefficient]], &[source], true),
+    }
+}
+
+/// `targets[i]` = the sum over `j` of `rows[i][j] * sources[j]`, added to what is there if `accumulate`.
+///
+/// Every row has one coefficient per source; all targets and sources have the same length.
+pub fn combine(targets: &mut [&mut [u8]], rows: &[&[u8]], sources: &[&[u8]], accumulate: bool) {
+    kernels::best().combine(targets, rows, sources, accumulate);
+}
+
+/// The kernel that this process uses, such as "avx2".
+pub fn kernel_name() -> &'static str {
+    kernels::best().name()
+}

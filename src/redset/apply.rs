@@ -1,0 +1,190 @@
+//! Apply: writes redundancy for the files of all ranks.
+//!
+//! Each rank notes down its files and gives the note to the right neighbours that may have to make good
+//! for it. The sizes of all ranks of a set give the lengths of all pieces, hence all flows; the engine
+//! fills the redundancy file behind the place of its header. The header comes last, when the checksums
+//! are known. Then all ranks commit.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::engine::{self, Limits};
+use super::flow::{Have, Part};
+use super::header::{self, Header, Info, Record, StripeInfo};
+use super::member::{Data, Member, Payload};
+use super::pieces::Pieces;
+use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, names};
+use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::kvtree::pack::{self, Order};
+use crate::kvtree::value::rank_text;
+use crate::kvtree::{self, Tree};
+use crate::storage::file::{sync, write_full};
+use crate::storage::place::{attributes, create};
+
+const TAG: Tag = 0x6170;
+
+pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr) -> Result<()> {
+    let (descriptor, set) = redset.ready()?;
+    let parent = &redset.parent;
+    commit::resolve(parent, name)?;
+    let config = Config::current();
+    let info = agree(parent, note_down(descriptor, files, config.checksum))?;
+    let new_files = redset.redundancy_files(name)?;
+    let [descriptor_file, redundancy_file] = &new_files[..] else {
+        return Err(Error::Descriptor("it names no files".into()));
+    };
+    // The other ranks of the set wait for this one, so neither is left out when the other fails.
+    let described = write_descriptors(set, descriptor, descriptor_file);
+    let written = described.and(write_redundancy(set, info, redundancy_file, &config));
+    let in_order = [redundancy_file.clone(), descriptor_file.clone()];
+    commit::commit(parent, &in_order, written)
+}
+
+/// What this rank protects.
+fn note_down(descriptor: &Descriptor, files: &[PathBuf], checksums: bool) -> Result<Info> {
+    let record = |path: &PathBuf| {
+        let bad = |what: &str| Error::BadFile {
+            path: path.clone(),
+            what: what.into(),
+        };
+        let attributes = attributes(path)?.ok_or_else(|| bad("it does not exist"))?;
+        if !attributes.is_regular() {
+            return Err(bad("it is not a regular file"));
+        }
+        Ok(Record {
+            path: path.clone(),
+            attributes,
+            checksum: checksums.then_some(0),
+        })
+    };
+    Ok(Info {
+        descriptor: descriptor.clone(),
+        files: files.iter().map(record).collect::<Result<_>>()?,
+    })
+}
+
+/// Writes the descriptors of this rank and its left neighbours.
+pub(super) fn write_descriptors<C: Comm>(
+    set: &Set<C>,
+    descriptor: &Descriptor,
+    file: &Path,
+) -> Result<()> {
+    let own = descriptor.to_tree();
+    let copies = descriptor.scheme.copies();
+    let mut all = Tree::new();
+    let mut edit = all.edit();
+    let mut note = |rank: usize, tree: Tree| {
+        let key = rank_text(set.map[rank]);
+        edit.child(&key).set(c"DESC", Some(tree));
+    };
+    for (rank, tree) in give_to_right(&set.comm, copies, &own)? {
+        note(rank, tree);
+    }
+    note(descriptor.rank, own);
+    header::sort(all.edit());
+    let bytes = kvtree::file::persisted(all.view())?;
+    let fd = create(&names::part(file), 0o666)?;
+    write_full(&fd, &bytes)?;
+    Ok(sync(&fd)?)
+}
+
+/// Gives a tree to the `copies` right neighbours and returns those of the left ones. All ranks come out
+/// of it together, whatever is wrong with a tree.
+pub(super) fn give_to_right<C: Comm>(
+    comm: &C,
+    copies: usize,
+    tree: &Tree,
+) -> Result<Vec<(usize, Tree)>> {
+    let (rank, ranks) = (comm.rank(), comm.size());
+    let left = |distance: usize| (rank + ranks - distance) % ranks;
+    let right = |distance: usize| (rank + distance) % ranks;
+    let packed = pack::packed(Some(tree.view()))?;
+    let sends: Vec<_> = (1..=copies).map(|d| (right(d), &packed[..])).collect();
+    let from: Vec<_> = (1..=copies).map(left).collect();
+    let blocks = transfer_unsized(comm, TAG, &sends, &from)?;
+    let unpacked = from.into_iter().zip(&blocks);
+    unpacked
+        .map(|(from, block)| Ok((from, unpack(block)?)))
+        .collect()
+}
+
+pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
+    let (tree, _) = pack::unpack(bytes, Order::AsPacked).map_err(kvtree::Error::from)?;
+    Ok(tree)
+}
+
+/// The notes of this rank and its left neighbours, by rank.
+pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Info>> {
+    let copies = own.descriptor.scheme.copies();
+    let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
+    for (rank, tree) in give_to_right(comm, copies, &own.to_tree())? {
+        infos.insert(rank, Info::from_tree(tree.view())?);
+    }
+    Ok(infos)
+}
+
+fn write_redundancy<C: Comm>(
+    set: &Set<C>,
+    mut info: Info,
+    file: &Path,
+    config: &Config,
+) -> Result<()> {
+    let comm = &set.comm;
+    let rank = info.descriptor.rank;
+    let bytes = gather_u64(comm, info.bytes())?;
+    let pieces = Pieces::planned(info.descriptor.scheme, bytes);
+    let lengths = pieces.lengths(rank);
+    let mut header = Header {
+        rank,
+        infos: infos(comm, &info)?,
+        stripes: pieces.chunk().map(|chunk| StripeInfo {
+            chunk,
+            map: set.map.clone(),
+        }),
+        checksums: vec![0; if config.checksum { lengths.len() } else { 0 }],
+    };
+    let unfinished = header.to_bytes();
+    let length = unfinished.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    let located = info
+        .files
+        .iter()
+        .map(|file| (file.clone(), file.path.clone()));
+    let chunk = pieces.chunk().unwrap_or(u64::MAX);
+    let mut member = Member::new(
+        Data::new(located.collect(), chunk, config.checksum),
+        Payload::new(names::part(file), length, lengths, config.checksum),
+    );
+    let begun = unfinished.and(member.payload.begin());
+    let have = vec![
+        Have {
+            data: true,
+            payload: false
+        };
+        comm.size()
+    ];
+    let flows = pieces.flows(&have).unwrap_or_default();
+    let ran = engine::run(comm, &flows, Limits::usual(config.buf_size), &mut member);
+    // SINGLE has no flows: what nobody needed has not been read yet.
+    let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
+    let summed = begun
+        .and(ran)
+        .and(read)
+        .and_then(|()| member.data.read_rest());
+    if let Some(checksums) = member.data.checksums() {
+        let files = info.files.iter_mut().zip(checksums);
+        files.for_each(|(file, checksum)| file.checksum = Some(checksum));
+        header.infos = infos(comm, &info)?;
+        header.checksums = member.payload.checksums();
+    }
+    summed?;
+    member.payload.settle(&header.to_bytes()?)
+}
+
+/// The number of each rank.
+pub(super) fn gather_u64<C: Comm>(comm: &C, number: u64) -> Result<Vec<u64>> {
+    let mut all = vec![0; 8 * comm.size()];
+    comm.allgather(&number.to_le_bytes(), &mut all)?;
+    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
+    Ok(numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect())
+}

@@ -1,0 +1,320 @@
+//! The tree in front of every redundancy file: what it protects, for the rank that wrote it and for the
+//! left neighbours whose loss it may have to make good.
+//!
+//! Trees are sorted before they are written, so that the same set always gives the same bytes. Checksums
+//! stand under keys that other readers of the format skip, and have a fixed width: the length of a header
+//! is known before the checksums are.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::{Descriptor, Error, Result};
+use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
+use crate::kvtree::{self, Tree, TreeMut, TreeRef};
+use crate::storage::file::open_read;
+use crate::storage::place::{Attributes, Time};
+
+const DESCRIPTORS: &CStr = c"DESC";
+const FILES: &CStr = c"FILES";
+const FILE: &CStr = c"FILE";
+const RANK: &CStr = c"RANK";
+const RANKS: &CStr = c"RANKS";
+const GROUP: &CStr = c"GROUP";
+const CHUNK: &CStr = c"CHUNK";
+const CHECKSUM: &CStr = c"CRC32";
+
+/// A file as it was when it was protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) path: PathBuf,
+    pub(super) attributes: Attributes,
+    pub(super) checksum: Option<u32>,
+}
+
+/// What is known about one rank of the set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Info {
+    pub(super) descriptor: Descriptor,
+    pub(super) files: Vec<Record>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) rank: usize,
+    /// By rank in the set.
+    pub(super) infos: BTreeMap<usize, Info>,
+    /// Under XOR and RS only.
+    pub(super) stripes: Option<StripeInfo>,
+    /// Of each parity chunk or copy in the redundancy, in their order; empty when there are none.
+    pub(super) checksums: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StripeInfo {
+    pub(super) chunk: u64,
+    /// Rank in the parent communicator of each rank of the set.
+    pub(super) map: Vec<usize>,
+}
+
+impl Info {
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.attributes.size).sum()
+    }
+
+    pub(super) fn has_checksums(&self) -> bool {
+        self.files.iter().any(|file| file.checksum.is_some())
+    }
+
+    fn fill(&self, mut tree: TreeMut) {
+        tree.set(DESCRIPTORS, Some(self.descriptor.to_tree()));
+        tree.set_u64(FILES, self.files.len() as u64);
+        let mut list = tree.child(FILE);
+        for (index, file) in self.files.iter().enumerate() {
+            let path = file.path.as_os_str().as_bytes();
+            // A path that C could not have handed over has no place in the tree.
+            let path = CString::new(path).unwrap_or_default();
+            file.fill(list.child(&rank_text(index)).into_child(&path));
+        }
+        if self.files.is_empty() {
+            tree.unset(FILE);
+        }
+    }
+
+    pub(super) fn to_tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        self.fill(tree.edit());
+        tree
+    }
+
+    pub(super) fn from_tree(tree: TreeRef) -> Result<Info> {
+        let descriptor = tree.get(DESCRIPTORS).ok_or_else(|| absent(DESCRIPTORS))?;
+        let count = tree.value_u64(FILES)?;
+        let list = tree.get(FILE);
+        let record = |index: u64| {
+            let entry = list.and_then(|list| list.elem(&rank_text(index as usize)));
+            let file = entry.and_then(|entry| entry.tree()?.first());
+            file.ok_or_else(|| absent(FILE)).and_then(Record::read)
+        };
+        Ok(Info {
+            descriptor: Descriptor::from_tree(descriptor)?,
+            files: (0..count).map(record).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The numbers of a file, in no particular order.
+fn numbers(attributes: &Attributes) -> [(&'static CStr, u64); 10] {
+    let Attributes {
+        atime,
+        mtime,
+        ctime,
+        ..
+    } = attributes;
+    [
+        (c"MODE", attributes.mode.into()),
+        (c"UID", attributes.uid.into()),
+        (c"GID", attributes.gid.into()),
+        (c"SIZE", attributes.size),
+        (c"ATIME_SECS", atime.seconds as u64),
+        (c"ATIME_NSECS", atime.nanoseconds as u64),
+        (c"MTIME_SECS", mtime.seconds as u64),
+        (c"MTIME_NSECS", mtime.nanoseconds as u64),
+        (c"CTIME_SECS", ctime.seconds as u64),
+        (c"CTIME_NSECS", ctime.nanoseconds as u64),
+    ]
+}
+
+impl Record {
+    fn fill(&self, mut tree: TreeMut) {
+        for (key, number) in numbers(&self.attributes) {
+            tree.set_u64(key, number);
+        }
+        if let Some(checksum) = self.checksum {
+            tree.set_str(CHECKSUM, &checksum_text(checksum));
+        }
+    }
+
+    fn read(entry: kvtree::ElemRef) -> Result<Record> {
+        let tree = entry.tree().ok_or_else(|| absent(FILE))?;
+        let time = |seconds: &CStr, nanoseconds: &CStr| -> Result<Time> {
+            Ok(Time {
+                seconds: tree.value_u64(seconds)? as i64,
+                nanoseconds: tree.value_u64(nanoseconds)? as i64,
+            })
+        };
+        Ok(Record {
+            path: OsStr::from_bytes(entry.key_bytes()).into(),
+            attributes: Attributes {
+                mode: tree.value_u64(c"MODE")? as u32,
+                uid: tree.value_u64(c"UID")? as u32,
+                gid: tree.value_u64(c"GID")? as u32,
+                size: tree.value_u64(c"SIZE")?,
+                atime: time(c"ATIME_SECS", c"ATIME_NSECS")?,
+                mtime: time(c"MTIME_SECS", c"MTIME_NSECS")?,
+                ctime: time(c"CTIME_SECS", c"CTIME_NSECS")?,
+            },
+            checksum: tree.first_value(CHECKSUM).and_then(parse_checksum),
+        })
+    }
+}
+
+fn checksum_text(checksum: u32) -> CString {
+    CString::new(format!("{checksum:08x}")).unwrap_or_default()
+}
+
+fn parse_checksum(text: &CStr) -> Option<u32> {
+    u32::from_str_radix(text.to_str().ok()?, 16).ok()
+}
+
+fn absent(key: &CStr) -> Error {
+    kvtree::Error::NotSet(key.to_string_lossy().into_owned()).into()
+}
+
+impl Header {
+    /// The header as it stands in a file.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut tree = Tree::new();
+        let mut edit = tree.edit();
+        edit.set_u64(RANK, self.rank as u64);
+        for (rank, info) in &self.infos {
+            info.fill(edit.child(DESCRIPTORS).into_child(&rank_text(*rank)));
+        }
+        if let Some(stripes) = &self.stripes {
+            edit.set_u64(CHUNK, stripes.chunk);
+            let mut group = edit.child(GROUP);
+            group.set_u64(RANKS, stripes.map.len() as u64);
+            let mut map = group.child(RANK);
+            for (rank, world_rank) in stripes.map.iter().enumerate() {
+                map.set_u64(&rank_text(rank), *world_rank as u64);
+            }
+        }
+        for (index, checksum) in self.checksums.iter().enumerate() {
+            let mut list = edit.child(CHECKSUM);
+            list.set_str(&rank_text(index), &checksum_text(*checksum));
+        }
+        sort(tree.edit());
+        Ok(kvtree::file::persisted(tree.view())?)
+    }
+
+    /// The header of the file at `path` and its length; `None` if there is no file.
+    pub(super) fn read(path: &Path) -> Result<Option<(Header, u64)>> {
+        let fd = match open_read(path) {
+            Err(error) if error.is_absent() => return Ok(None),
+            outcome => outcome?,
+        };
+        let mut tree = Tree::new();
+        let length = kvtree::file::read_fd(path, &fd, tree.edit())?;
+        if length == 0 {
+            return Err(bad(path, "it is empty"));
+        }
+        let header = Header::from_tree(tree.view(), path);
+        header.map(|header| Some((header, length)))
+    }
+
+    fn from_tree(tree: TreeRef, path: &Path) -> Result<Header> {
+        let list = tree.get(DESCRIPTORS).ok_or_else(|| absent(DESCRIPTORS))?;
+        let mut infos = BTreeMap::new();
+        for entry in list.iter() {
+            let rank = parse_rank(entry.key_bytes()).ok_or_else(|| absent(RANK))?;
+            let info = Info::from_tree(entry.tree().ok_or_else(|| absent(DESCRIPTORS))?)?;
+            if info.descriptor.rank != rank {
+                return Err(bad(path, "its ranks contradict each other"));
+            }
+            infos.insert(rank, info);
+        }
+        let rank = own_rank(tree, &infos, path)?;
+        let stripes = match tree.get(CHUNK) {
+            Some(_) => Some(StripeInfo::from_tree(tree)?),
+            None => None,
+        };
+        let mut checksums = BTreeMap::new();
+        for entry in tree.get(CHECKSUM).iter().flat_map(|list| list.iter()) {
+            let value = entry
+                .tree()
+                .and_then(|tree| parse_checksum(tree.first()?.key()?));
+            checksums.extend(parse_rank(entry.key_bytes()).zip(value));
+        }
+        Ok(Header {
+            rank,
+            infos,
+            stripes,
+            checksums: checksums.into_values().collect(),
+        })
+    }
+
+    /// Whether it is the header of this rank in this set.
+    pub(super) fn belongs_to(&self, descriptor: &Descriptor) -> bool {
+        let left = (1..=descriptor.scheme.copies()).map(|distance| descriptor.left(distance));
+        self.own().descriptor == *descriptor
+            && left.into_iter().all(|rank| self.infos.contains_key(&rank))
+    }
+
+    /// What the rank that wrote the file says about itself.
+    pub(super) fn own(&self) -> &Info {
+        // `own_rank` has found it.
+        &self.infos[&self.rank]
+    }
+}
+
+impl StripeInfo {
+    fn from_tree(tree: TreeRef) -> Result<StripeInfo> {
+        let group = tree.get(GROUP).ok_or_else(|| absent(GROUP))?;
+        let ranks = group.value_u64(RANKS)?;
+        let list = group.get(RANK).ok_or_else(|| absent(RANK))?;
+        let world_rank = |rank: u64| -> Result<usize> {
+            let value = list.value(&rank_text(rank as usize))?;
+            Ok(parse_unsigned(value.to_bytes()) as usize)
+        };
+        Ok(StripeInfo {
+            chunk: tree.value_u64(CHUNK)?,
+            map: (0..ranks).map(world_rank).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The rank whose file this is. Some files in the field name two: a rebuild left the rank of the
+/// neighbour beside the right one. The name of the file decides then.
+fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, Info>, path: &Path) -> Result<usize> {
+    let named = tree.get(RANK).ok_or_else(|| absent(RANK))?;
+    let ranks = named
+        .iter()
+        .filter_map(|entry| parse_rank(entry.key_bytes()));
+    let known: Vec<_> = ranks.filter(|rank| infos.contains_key(rank)).collect();
+    match known[..] {
+        [rank] => Ok(rank),
+        [] => Err(bad(path, "it does not say whose it is")),
+        _ => {
+            let mine = known.iter().find(|rank| names_member(path, **rank));
+            mine.copied()
+                .ok_or_else(|| bad(path, "it names several ranks"))
+        }
+    }
+}
+
+fn names_member(path: &Path, rank: usize) -> bool {
+    let member = format!(".mem_{}_of_", rank + 1);
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().contains(&member))
+}
+
+fn bad(path: &Path, what: &str) -> Error {
+    Error::BadFile {
+        path: path.to_owned(),
+        what: what.into(),
+    }
+}
+
+/// Sorts a tree and everything below it in the byte order of the keys.
+pub(super) fn sort(mut tree: TreeMut) {
+    tree.sort_by_key(|elem| elem.key_bytes().to_vec());
+    let keys = tree.view().iter().filter(|elem| elem.tree().is_some());
+    let keys: Vec<CString> = keys
+        .filter_map(|elem| Some(elem.key()?.to_owned()))
+        .collect();
+    for key in keys {
+        sort(tree.child(&key));
+    }
+}

@@ -1,0 +1,134 @@
+//! Where the parts of a set lie: which rank holds which block of a stripe, and which copy.
+//!
+//! XOR and RS cut the files of each rank, seen as one, into chunks of equal length. Stripe `s` has one
+//! chunk of every rank: `k` of them hold parity, the others data. XOR is the case `k == 1` with all
+//! coefficients 1.
+
+use super::flow::{Part, Place};
+
+/// The stripes of a set under XOR or RS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stripes {
+    pub(super) ranks: usize,
+    /// Parity chunks in each stripe.
+    pub(super) k: usize,
+    /// Length of a chunk.
+    pub(super) chunk: u64,
+}
+
+/// What a rank contributes to a stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Its data chunk of this index.
+    Data(usize),
+    /// The parity of this row.
+    Parity(usize),
+}
+
+impl Stripes {
+    /// Stripes long enough for ranks that hold up to `largest` bytes.
+    pub(super) fn covering(ranks: usize, k: usize, largest: u64) -> Stripes {
+        let chunk = largest.div_ceil((ranks - k) as u64).max(1);
+        Stripes { ranks, k, chunk }
+    }
+
+    pub(super) fn role(&self, rank: usize, stripe: usize) -> Role {
+        let row = (stripe + self.ranks - rank) % self.ranks;
+        if row < self.k {
+            return Role::Parity(row);
+        }
+        // Parity stripes of this rank that lie below this one.
+        let wrapped = (rank + self.k).saturating_sub(self.ranks);
+        let skipped = if stripe > rank { self.k } else { wrapped };
+        Role::Data(stripe - skipped)
+    }
+
+    pub(super) fn place(&self, rank: usize, role: Role) -> Place {
+        let (part, index) = match role {
+            Role::Data(index) => (Part::Data, index),
+            Role::Parity(row) => (Part::Payload, row),
+        };
+        Place {
+            rank,
+            part,
+            offset: index as u64 * self.chunk,
+        }
+    }
+}
+
+/// The copies of a set under PARTNER: each rank holds the bytes of its left neighbours, nearest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Copies {
+    pub(super) replicas: usize,
+    /// Bytes of the files of each rank.
+    pub(super) bytes: Vec<u64>,
+}
+
+impl Copies {
+    /// The rank that holds the copy of `owner` at this distance.
+    pub(super) fn holder(&self, owner: usize, distance: usize) -> usize {
+        (owner + distance) % self.bytes.len()
+    }
+
+    /// Where that copy lies.
+    pub(super) fn place(&self, owner: usize, distance: usize) -> Place {
+        let rank = self.holder(owner, distance);
+        Place {
+            rank,
+            part: Part::Payload,
+            offset: self.lengths(rank).take(distance - 1).sum(),
+        }
+    }
+
+    /// Lengths of the copies that `holder` has, in their order.
+    pub(super) fn lengths(&self, holder: usize) -> impl Iterator<Item = u64> {
+        let ranks = self.bytes.len();
+        (1..=self.replicas).map(move |distance| self.bytes[(holder + ranks - distance) % ranks])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stripe_has_each_parity_row_once_and_every_rank_each_data_chunk_once() {
+        for ranks in 2..12 {
+            for k in 1..ranks {
+                let stripes = Stripes::covering(ranks, k, 1000);
+                for stripe in 0..ranks {
+                    let rows = (0..ranks).filter_map(|r| match stripes.role(r, stripe) {
+                        Role::Parity(row) => Some(row),
+                        Role::Data(_) => None,
+                    });
+                    let mut rows: Vec<_> = rows.collect();
+                    rows.sort_unstable();
+                    assert_eq!(rows, (0..k).collect::<Vec<_>>());
+                }
+                for rank in 0..ranks {
+                    let chunks = (0..ranks).filter_map(|s| match stripes.role(rank, s) {
+                        Role::Data(index) => Some(index),
+                        Role::Parity(_) => None,
+                    });
+                    assert!(chunks.eq(0..ranks - k), "{ranks} {k} {rank}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn copies_lie_one_after_the_other() {
+        let copies = Copies {
+            replicas: 2,
+            bytes: vec![5, 7, 0, 3],
+        };
+        let place = |owner, distance| {
+            let place = copies.place(owner, distance);
+            (place.rank, place.offset)
+        };
+        assert_eq!(place(0, 1), (1, 0));
+        assert_eq!(place(3, 2), (1, 5));
+        assert_eq!(place(1, 2), (3, 0));
+        assert_eq!(copies.lengths(1).collect::<Vec<_>>(), [5, 3]);
+    }
+}

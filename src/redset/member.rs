@@ -1,0 +1,415 @@
+//! The bytes of one rank: its files as one stream, and its redundancy behind its header.
+//!
+//! Each of the two is either there, and read, or lost, and written anew beside its place. Everything
+//! that passes is summed up on the way, in one as in the other case, if the set has checksums.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use super::engine::Streams;
+use super::flow::Part;
+use super::header::Record;
+use super::sums::Sums;
+use super::{Error, Result};
+use crate::storage::file::{open_rdwr_create, open_read, sync};
+use crate::storage::place::{
+    create, read_at, remove, rename, set_attributes, sync_parent, write_at,
+};
+
+/// At most so many files of a rank are open at once.
+const OPEN: usize = 64;
+/// What is read at once where nothing else has to be done with it.
+const BLOCK: usize = 256 << 10;
+
+pub(super) struct Member {
+    pub(super) data: Data,
+    pub(super) payload: Payload,
+    /// Why a part could not be read, by part.
+    unread: [Option<Error>; 2],
+}
+
+impl Member {
+    pub(super) fn new(data: Data, payload: Payload) -> Member {
+        Member {
+            data,
+            payload,
+            unread: [None, None],
+        }
+    }
+
+    /// Why some of this part could not be read, if so.
+    pub(super) fn take_unread(&mut self, part: Part) -> Option<Error> {
+        self.unread[part as usize].take()
+    }
+}
+
+impl Streams for Member {
+    fn read(&mut self, part: Part, offset: u64, block: &mut [u8]) {
+        let ended = match part {
+            Part::Data => self.data.read(offset, block),
+            Part::Payload => self.payload.read(offset, block),
+        };
+        if let Err(error) = ended {
+            block.fill(0);
+            self.unread[part as usize].get_or_insert(error);
+        }
+    }
+
+    fn write(&mut self, part: Part, offset: u64, block: &[u8]) -> Result<()> {
+        match part {
+            Part::Data => self.data.write(offset, block),
+            Part::Payload => self.payload.write(offset, block),
+        }
+    }
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+/// The files of a rank, one after the other.
+pub(super) struct Data {
+    files: Vec<File>,
+    length: u64,
+    sums: Option<Sums>,
+    open: VecDeque<(usize, OwnedFd)>,
+}
+
+struct File {
+    record: Record,
+    /// Where it is now, which may be elsewhere than it was.
+    path: PathBuf,
+    range: Range<u64>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Kept,
+    /// To be written; nothing is there yet.
+    Lost,
+    /// Being written beside its place.
+    Begun,
+}
+
+impl Data {
+    /// `chunk` is the distance of the places at which the stream is read at the same time.
+    pub(super) fn new(files: Vec<(Record, PathBuf)>, chunk: u64, checksums: bool) -> Data {
+        let mut length = 0;
+        let file = |(record, path): (Record, PathBuf)| {
+            let start = length;
+            length += record.attributes.size;
+            File {
+                record,
+                path,
+                range: start..length,
+                state: State::Kept,
+            }
+        };
+        let files: Vec<_> = files.into_iter().map(file).collect();
+        let starts = files.iter().map(|file| file.range.start);
+        let sums = checksums.then(|| Sums::new(length, starts, chunk));
+        Data {
+            sums,
+            files,
+            length,
+            open: VecDeque::new(),
+        }
+    }
+
+    /// The files that `is_lost` are to be written instead of read.
+    pub(super) fn lose(&mut self, is_lost: impl Fn(&Path) -> bool) {
+        for file in &mut self.files {
+            if is_lost(&file.path) {
+                file.state = State::Lost;
+            }
+        }
+    }
+
+    fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        for index in self.touched(offset, block.len()) {
+            let file = &self.files[index];
+            let (at, length) = file.overlap(offset + done as u64, block.len() - done);
+            let part = &mut block[done..][..length];
+            done += length;
+            let fd = open_one(&mut self.open, index, || Ok(open_read(&file.path)?))?;
+            let got = read_at(fd, at, part).map_err(|error| file.bad(error))?;
+            if got < length {
+                return Err(file.bad("it became shorter"));
+            }
+        }
+        block[done..].fill(0);
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, &block[..done]);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
+        let mut done = 0;
+        for index in self.touched(offset, block.len()) {
+            let file = &mut self.files[index];
+            let (at, length) = file.overlap(offset + done as u64, block.len() - done);
+            let part = &block[done..][..length];
+            done += length;
+            if file.state == State::Kept {
+                continue;
+            }
+            let fd = open_one(&mut self.open, index, || file.open_beside())?;
+            write_at(fd, at, part).map_err(|error| file.bad(error))?;
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, &block[..done]);
+        }
+        Ok(())
+    }
+
+    /// The files that have bytes in a range of the stream.
+    fn touched(&self, offset: u64, length: usize) -> Vec<usize> {
+        let end = (offset + length as u64).min(self.length);
+        let first = self.files.partition_point(|file| file.range.end <= offset);
+        let files = self.files[first..].iter().enumerate();
+        let within = files.take_while(|(_, file)| file.range.start < end);
+        let filled = within.filter(|(_, file)| !file.range.is_empty());
+        filled.map(|(index, _)| first + index).collect()
+    }
+
+    /// The checksum of each file, once the whole stream has passed.
+    pub(super) fn checksums(&self) -> Option<Vec<u32>> {
+        let sums = self.sums.as_ref()?;
+        let files = self.files.iter();
+        Some(files.map(|file| sums.of(file.range.clone())).collect())
+    }
+
+    /// The files that are not as recorded, by their checksums.
+    pub(super) fn damaged(&self) -> Vec<&Path> {
+        let Some(found) = self.checksums() else {
+            return Vec::new();
+        };
+        let files = self.files.iter().zip(found);
+        let wrong = files.filter(|(file, found)| {
+            let recorded = file.record.checksum;
+            recorded.is_some_and(|recorded| recorded != *found)
+        });
+        wrong.map(|(file, _)| &*file.path).collect()
+    }
+
+    /// Reads what has not passed yet.
+    pub(super) fn read_rest(&mut self) -> Result<()> {
+        for range in self.sums.iter().flat_map(Sums::missing).collect::<Vec<_>>() {
+            in_blocks(range, |offset, block| self.read(offset, block))?;
+        }
+        Ok(())
+    }
+
+    /// Whether any of it was read or written.
+    pub(super) fn is_used(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| !sums.is_untouched())
+    }
+
+    /// Completes the files that were written: attributes, and a sync.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        for index in 0..self.files.len() {
+            let file = &mut self.files[index];
+            if file.state == State::Kept {
+                continue;
+            }
+            let fd = open_one(&mut self.open, index, || file.open_beside())?;
+            let settled = set_attributes(&*fd, &file.record.attributes).and_then(|()| sync(fd));
+            settled.map_err(|error| file.bad(error))?;
+        }
+        self.open.clear();
+        Ok(())
+    }
+
+    /// Puts the files that were written in their places.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        for file in &mut self.files {
+            if file.state != State::Kept {
+                rename(&beside(&file.path), &file.path)?;
+                sync_parent(&file.path)?;
+                file.state = State::Kept;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Data {
+    /// Leaves nothing behind of files that were not committed.
+    fn drop(&mut self) {
+        let begun = self.files.iter().filter(|f| f.state == State::Begun);
+        begun.for_each(|file| drop(remove(&beside(&file.path))));
+    }
+}
+
+impl File {
+    /// Offset in the file and length of what it has from `offset` of the stream on.
+    fn overlap(&self, offset: u64, length: usize) -> (u64, usize) {
+        let left = self.range.end - offset;
+        (offset - self.range.start, left.min(length as u64) as usize)
+    }
+
+    fn open_beside(&mut self) -> Result<OwnedFd> {
+        let path = beside(&self.path);
+        if self.state == State::Begun {
+            return Ok(open_rdwr_create(&path)?);
+        }
+        let fd = create(&path, 0o600)?;
+        self.state = State::Begun;
+        Ok(fd)
+    }
+
+    fn bad(&self, what: impl ToString) -> Error {
+        bad(&self.path, what)
+    }
+}
+
+fn bad(path: &Path, what: impl ToString) -> Error {
+    Error::BadFile {
+        path: path.to_owned(),
+        what: what.to_string(),
+    }
+}
+
+/// Where a file is written until it is complete.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".stanchion-part");
+    name.into()
+}
+
+/// The descriptor of a file, opened if it is not among the open ones.
+fn open_one(
+    open: &mut VecDeque<(usize, OwnedFd)>,
+    index: usize,
+    how: impl FnOnce() -> Result<OwnedFd>,
+) -> Result<&OwnedFd> {
+    let at = match open.iter().position(|(known, _)| *known == index) {
+        Some(at) => at,
+        None => {
+            let fd = how()?;
+            if open.len() == OPEN {
+                open.pop_front();
+            }
+            open.push_back((index, fd));
+            open.len() - 1
+        }
+    };
+    Ok(&open[at].1)
+}
+
+fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
+    let mut block = vec![0; BLOCK];
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(BLOCK as u64);
+        read(offset, &mut block[..length as usize])?;
+        offset += length;
+    }
+    Ok(())
+}
+
+// ---- redundancy -----------------------------------------------------------------------------
+
+/// The redundancy that a rank holds, in a file behind a header of `header` bytes.
+pub(super) struct Payload {
+    path: PathBuf,
+    header: u64,
+    /// Lengths of the parity chunks or copies in it.
+    pieces: Vec<u64>,
+    fd: Option<OwnedFd>,
+    sums: Option<Sums>,
+}
+
+impl Payload {
+    /// At `path`, to be read or, after [`Payload::begin`], written.
+    pub(super) fn new(path: PathBuf, header: u64, pieces: Vec<u64>, checksums: bool) -> Payload {
+        let length = pieces.iter().sum();
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece;
+            Some(*end)
+        });
+        Payload {
+            sums: checksums.then(|| Sums::new(length, ends, u64::MAX)),
+            path,
+            header,
+            pieces,
+            fd: None,
+        }
+    }
+
+    /// Makes the file anew.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.fd = Some(create(&self.path, 0o666)?);
+        Ok(())
+    }
+
+    fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
+        let fd = match self.fd.take() {
+            Some(fd) => fd,
+            None => open_read(&self.path)?,
+        };
+        let fd = self.fd.insert(fd);
+        let got = read_at(fd, self.header + offset, block).map_err(|e| bad(&self.path, e))?;
+        if got < block.len() {
+            return Err(bad(&self.path, "it is too short"));
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, block);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
+        let fd = self
+            .fd
+            .as_ref()
+            .ok_or_else(|| bad(&self.path, "it is not open"))?;
+        write_at(fd, self.header + offset, block).map_err(|e| bad(&self.path, e))?;
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, block);
+        }
+        Ok(())
+    }
+
+    /// Of each piece, once all of them have passed.
+    pub(super) fn checksums(&self) -> Vec<u32> {
+        let Some(sums) = &self.sums else {
+            return Vec::new();
+        };
+        let mut start = 0;
+        let piece = |length: &u64| {
+            let range = start..start + length;
+            start = range.end;
+            sums.of(range)
+        };
+        self.pieces.iter().map(piece).collect()
+    }
+
+    pub(super) fn read_rest(&mut self) -> Result<()> {
+        for range in self.sums.iter().flat_map(Sums::missing).collect::<Vec<_>>() {
+            in_blocks(range, |offset, block| self.read(offset, block))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_used(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| !sums.is_untouched())
+    }
+
+    /// Completes the file with its header, which must have the length given before.
+    pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
+        debug_assert_eq!(header.len() as u64, self.header);
+        let fd = self
+            .fd
+            .as_ref()
+            .ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let settled = write_at(fd, 0, header).and_then(|()| sync(fd));
+        settled.map_err(|error| bad(&self.path, error))?;
+        self.fd = None;
+        Ok(())
+    }
+}

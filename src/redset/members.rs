@@ -1,0 +1,473 @@
+//! The ranks of a set and what they still have.
+//!
+//! A survey reads no more than headers and sizes. Rebuilding believes it, and compares the checksums of
+//! all that it reads and writes on the way; what turns out to be damaged counts as lost, and the rebuild
+//! begins again. Where nothing is lost, everything is read to see that it is not damaged either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::apply::{gather_u64, infos, unpack};
+use super::engine::{self, Limits};
+use super::flow::{Have, Part};
+use super::header::{Header, Info, Record, StripeInfo};
+use super::member::{Data, Member, Payload};
+use super::pieces::Pieces;
+use super::{Descriptor, Error, Result, Scheme, Set, agree, names};
+use crate::comm::{Comm, Op, Tag, transfer_unsized};
+use crate::kvtree::pack;
+use crate::storage::place::{attributes, remove, rename, sync_parent};
+
+const TAG: Tag = 0x6d62;
+/// Longest account of one rank's losses in a message of all ranks.
+const ACCOUNT: usize = 512;
+
+/// Where the files of a rank are.
+pub(super) struct Location<'a> {
+    pub(super) redundancy: PathBuf,
+    /// Where a file is now that was at the given path.
+    pub(super) of_original: Box<dyn Fn(&Path) -> Result<PathBuf> + 'a>,
+}
+
+impl Location<'_> {
+    /// Everything is where apply found or put it.
+    pub(super) fn usual(name: &OsStr, descriptor: &Descriptor) -> Self {
+        Location {
+            redundancy: names::redundancy_file(name, descriptor),
+            of_original: Box::new(|path| Ok(path.to_owned())),
+        }
+    }
+}
+
+/// What is wrong, by file.
+pub(super) type Account = BTreeMap<PathBuf, String>;
+
+pub(super) struct Members<'a, C: Comm> {
+    set: &'a Set<C>,
+    /// This rank's header as it is or should be.
+    header: Header,
+    header_length: u64,
+    redundancy: PathBuf,
+    /// This rank's files and where they are now.
+    files: Vec<(Record, PathBuf)>,
+    pieces: Pieces,
+    have: Vec<Have>,
+    /// Files of this rank that have to be written.
+    lost: BTreeSet<PathBuf>,
+    /// What is wrong with the files of this rank.
+    account: Account,
+}
+
+impl<'a, C: Comm> Members<'a, C> {
+    /// Finds out what each rank has.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set; all return the same verdict.
+    pub(super) fn survey(
+        set: &'a Set<C>,
+        descriptor: &Descriptor,
+        location: &Location,
+    ) -> Result<Members<'a, C>> {
+        let comm = &set.comm;
+        let mut account = Account::new();
+        let found = read_header(descriptor, location, &mut account);
+        let found = found.as_ref();
+        let info = fetch_info(comm, descriptor, found.map(|(header, _)| header))?;
+        let files = agree(comm, located(&info, location))?;
+        let infos = infos(comm, &info)?;
+        let bytes = gather_u64(comm, info.bytes())?;
+        let stripes = found.and_then(|(header, _)| header.stripes.as_ref());
+        let chunk = common_chunk(comm, descriptor.scheme, stripes, &bytes)?;
+        let pieces = Pieces::in_force(descriptor.scheme, bytes, chunk);
+        let checksums = found.map_or(&[][..], |(header, _)| &header.checksums);
+        // A new redundancy file has checksums if the others have.
+        let wanted = any(comm, !checksums.is_empty())?;
+        let lengths = pieces.lengths(descriptor.rank);
+        let checksums = match found {
+            Some(_) => checksums.to_vec(),
+            None => vec![0; if wanted { lengths.len() } else { 0 }],
+        };
+        let mut members = Members {
+            set,
+            header: Header {
+                rank: descriptor.rank,
+                infos,
+                stripes: chunk.map(|chunk| StripeInfo {
+                    chunk,
+                    map: set.map.clone(),
+                }),
+                checksums,
+            },
+            header_length: 0,
+            redundancy: location.redundancy.clone(),
+            files,
+            pieces,
+            have: Vec::new(),
+            lost: BTreeSet::new(),
+            account,
+        };
+        let length = match found {
+            Some((_, length)) => Ok(*length),
+            None => members.header.to_bytes().map(|bytes| bytes.len() as u64),
+        };
+        members.header_length = agree(comm, length)?;
+        let have = Have {
+            data: members.look_for_files(),
+            payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
+        };
+        members.have = gather_have(comm, have)?;
+        Ok(members)
+    }
+
+    fn look_for_files(&mut self) -> bool {
+        for (record, path) in &self.files {
+            let wanted = record.attributes.size;
+            let wrong = match attributes(path) {
+                Ok(None) => "it does not exist".into(),
+                Ok(Some(found)) if !found.is_regular() => "it is not a regular file".into(),
+                Ok(Some(found)) if found.size != wanted => {
+                    format!("it has {} bytes instead of {wanted}", found.size)
+                }
+                Ok(Some(_)) => continue,
+                Err(error) => error.to_string(),
+            };
+            self.account.insert(path.clone(), wrong);
+            self.lost.insert(path.clone());
+        }
+        self.lost.is_empty()
+    }
+
+    fn look_for_payload(&mut self, length: u64) -> bool {
+        let least = self.header_length + length;
+        let wrong = match attributes(&self.redundancy) {
+            Ok(Some(found)) if found.size >= least => return true,
+            Ok(Some(found)) => format!("it has {} bytes instead of {least}", found.size),
+            Ok(None) => "it does not exist".into(),
+            Err(error) => error.to_string(),
+        };
+        self.account.insert(self.redundancy.clone(), wrong);
+        false
+    }
+
+    fn own(&self) -> Have {
+        self.have[self.header.rank]
+    }
+
+    /// Rebuilds what is lost, beside its place.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set. All come out of it together; an error may be this rank's alone.
+    pub(super) fn repair(mut self, limits: Limits) -> Result<Repair> {
+        loop {
+            if let Some(repair) = self.attempt(limits)? {
+                return Ok(repair);
+            }
+        }
+    }
+
+    /// Rebuilds what is lost, or learns that more is lost than was known.
+    fn attempt(&mut self, limits: Limits) -> Result<Option<Repair>> {
+        let comm = &self.set.comm;
+        let Some(flows) = self.pieces.flows(&self.have) else {
+            return Err(Error::Lost(all_accounts(comm, &self.account)?));
+        };
+        let mut member = self.member();
+        let begun = match self.own().payload {
+            true => Ok(()),
+            false => member.payload.begin(),
+        };
+        let mut repair = Repair {
+            redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
+            member,
+        };
+        agree(comm, begun)?;
+        let ran = engine::run(comm, &flows, limits, &mut repair.member);
+        let found = self.inspect(&mut repair.member);
+        let really = gather_have(comm, found)?;
+        if really != self.have {
+            self.have = really;
+            return Ok(None);
+        }
+        ran.and_then(|()| self.settle(&mut repair.member))?;
+        Ok(Some(repair))
+    }
+
+    /// This rank's streams, to be read or written as far as they are there or lost.
+    fn member(&self) -> Member {
+        let chunk = self.pieces.chunk().unwrap_or(u64::MAX);
+        let summed = self.header.own().has_checksums();
+        let mut data = Data::new(self.files.clone(), chunk, summed);
+        if !self.own().data {
+            data.lose(|path| self.lost.contains(path));
+        }
+        let file = match self.own().payload {
+            true => self.redundancy.clone(),
+            false => names::part(&self.redundancy),
+        };
+        let lengths = self.pieces.lengths(self.header.rank);
+        let summed = !self.header.checksums.is_empty();
+        Member::new(
+            data,
+            Payload::new(file, self.header_length, lengths, summed),
+        )
+    }
+
+    /// What this rank has, now that it was read.
+    fn inspect(&mut self, member: &mut Member) -> Have {
+        let everything = self.have.iter().all(|have| *have == Have::ALL);
+        let own = self.own();
+        let data = own.data && {
+            let read = match everything || member.data.is_used() {
+                true => member.data.read_rest(),
+                false => Ok(()),
+            };
+            self.judge_data(read, member)
+        };
+        let payload = own.payload && {
+            let read = match everything || member.payload.is_used() {
+                true => member.payload.read_rest().map(|()| true),
+                false => Ok(false),
+            };
+            self.judge_payload(read, member)
+        };
+        Have { data, payload }
+    }
+
+    fn judge_data(&mut self, read: Result<()>, member: &mut Member) -> bool {
+        let read = member.take_unread(Part::Data).map_or(read, Err);
+        if let Err(error) = read {
+            // Which file it was stands in the text.
+            for (_, path) in &self.files {
+                self.account.insert(path.clone(), error.to_string());
+                self.lost.insert(path.clone());
+            }
+        } else if member.data.is_used() {
+            for path in member.data.damaged() {
+                self.account.insert(path.to_owned(), DAMAGED.into());
+                self.lost.insert(path.to_owned());
+            }
+        }
+        self.lost.is_empty()
+    }
+
+    fn judge_payload(&mut self, read: Result<bool>, member: &mut Member) -> bool {
+        let read = member.take_unread(Part::Payload).map_or(read, Err);
+        let wrong = match read {
+            Err(error) => error.to_string(),
+            Ok(true) if member.payload.checksums() != self.header.checksums => DAMAGED.into(),
+            Ok(_) => return true,
+        };
+        self.account.insert(self.redundancy.clone(), wrong);
+        false
+    }
+
+    /// Completes what was written. The files must be what they were.
+    fn settle(&mut self, member: &mut Member) -> Result<()> {
+        if !self.own().data {
+            if let Some(path) = member.data.damaged().first() {
+                return Err(Error::BadFile {
+                    path: path.to_path_buf(),
+                    what: "it was rebuilt, but does not match its checksum".into(),
+                });
+            }
+            member.data.settle()?;
+        }
+        if !self.own().payload {
+            self.header.checksums = member.payload.checksums();
+            member.payload.settle(&self.header.to_bytes()?)?;
+        }
+        Ok(())
+    }
+
+    /// Reads everything of this rank without changing anything.
+    pub(super) fn scrub(mut self) -> Scrubbed {
+        let own = self.own();
+        let mut member = self.member();
+        if own.data {
+            let read = member.data.read_rest();
+            self.judge_data(read, &mut member);
+        }
+        if own.payload {
+            let read = member.payload.read_rest().map(|()| true);
+            self.judge_payload(read, &mut member);
+        }
+        let state = |path: &PathBuf, checked: bool| match (self.account.get(path), checked) {
+            (Some(wrong), _) => State::Bad(wrong.clone()),
+            (None, true) => State::Good,
+            (None, false) => State::Unchecked,
+        };
+        let files = self.files.iter();
+        let checked = !self.header.checksums.is_empty() || self.files.is_empty();
+        Scrubbed {
+            files: files
+                .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))
+                .collect(),
+            redundancy: (self.redundancy.clone(), state(&self.redundancy, checked)),
+        }
+    }
+}
+
+/// The state of everything that a rank has.
+pub(super) struct Scrubbed {
+    pub(super) files: Vec<(PathBuf, State)>,
+    pub(super) redundancy: (PathBuf, State),
+}
+
+pub(super) enum State {
+    Good,
+    /// It is there, but has no checksum to compare it with.
+    Unchecked,
+    Bad(String),
+}
+
+const DAMAGED: &str = "it does not match its checksum";
+
+/// Rebuilt files that wait to be put in place.
+pub(super) struct Repair {
+    member: Member,
+    redundancy: Option<PathBuf>,
+}
+
+impl Repair {
+    pub(super) fn commit(mut self) -> Result<()> {
+        self.member.data.commit()?;
+        self.redundancy
+            .take()
+            .map_or(Ok(()), |file| put_in_place(&file))
+    }
+}
+
+impl Drop for Repair {
+    fn drop(&mut self) {
+        if let Some(file) = &self.redundancy {
+            let _ = remove(&names::part(file));
+        }
+    }
+}
+
+/// Gives a file that was written as `.part` its name.
+pub(super) fn put_in_place(file: &Path) -> Result<()> {
+    rename(&names::part(file), file)?;
+    Ok(sync_parent(file)?)
+}
+
+/// This rank's header and its length, if it is there and belongs here.
+fn read_header(
+    descriptor: &Descriptor,
+    location: &Location,
+    account: &mut Account,
+) -> Option<(Header, u64)> {
+    let path = &location.redundancy;
+    let wrong = match Header::read(path) {
+        Ok(Some((header, length))) if header.belongs_to(descriptor) => {
+            return Some((header, length));
+        }
+        Ok(Some(_)) => "it belongs to another set".into(),
+        Ok(None) => "it does not exist".into(),
+        Err(error) => error.to_string(),
+    };
+    account.insert(path.clone(), wrong);
+    None
+}
+
+fn located(info: &Info, location: &Location) -> Result<Vec<(Record, PathBuf)>> {
+    let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
+    info.files.iter().map(place).collect()
+}
+
+/// What is known about this rank's files: by itself, or by the nearest right neighbour that has a header.
+fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) -> Result<Info> {
+    let has = gather_u64(comm, own.is_some().into())?;
+    let ranks = comm.size();
+    let helper = |rank: usize| {
+        let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
+        right.into_iter().find(|&helper| has[helper] != 0)
+    };
+    let helpless = (0..ranks).filter(|&rank| has[rank] == 0);
+    let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
+    let known = own.into_iter().flat_map(|header| &header.infos);
+    let known = known.filter(|(rank, _)| asked.clone().any(|asked| asked == **rank));
+    let packed = known.map(|(rank, info)| Ok((*rank, pack::packed(Some(info.to_tree().view()))?)));
+    let packed: Vec<(usize, Vec<u8>)> = packed.collect::<Result<_>>()?;
+    let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
+    let from = match own {
+        None => helper(comm.rank()),
+        Some(_) => None,
+    };
+    let from: Vec<_> = from.into_iter().collect();
+    let received = transfer_unsized(comm, TAG, &sends, &from)?;
+    let info = match (own, &received[..]) {
+        (Some(header), _) => Ok(header.own().clone()),
+        (None, [block, ..]) => unpack(block).and_then(|tree| Info::from_tree(tree.view())),
+        (None, []) => Err(Error::Lost(format!(
+            "no rank knows which files rank {} has",
+            descriptor.world_rank
+        ))),
+    };
+    agree(comm, info)
+}
+
+/// The length of chunks that all headers name; `None` where there are no stripes.
+fn common_chunk<C: Comm>(
+    comm: &C,
+    scheme: Scheme,
+    own: Option<&StripeInfo>,
+    bytes: &[u64],
+) -> Result<Option<u64>> {
+    let chunk = own.map_or(0, |stripes| stripes.chunk);
+    let chunks = gather_u64(comm, chunk)?;
+    let mut known = chunks.iter().copied().filter(|&chunk| chunk > 0);
+    let data_chunks = match scheme {
+        Scheme::Xor => comm.size() - 1,
+        Scheme::ReedSolomon { k } => comm.size() - k,
+        Scheme::Single | Scheme::Partner { .. } => return Ok(None),
+    };
+    let first = known.next().ok_or_else(|| {
+        Error::Mismatch("no redundancy file names the length of its chunks".into())
+    })?;
+    let room = u128::from(first) * data_chunks as u128;
+    let fits = bytes.iter().all(|&bytes| u128::from(bytes) <= room);
+    match fits && known.all(|chunk| chunk == first) {
+        true => Ok(Some(first)),
+        false => Err(Error::Mismatch(format!(
+            "the redundancy files name chunks of {chunks:?} bytes for files of {bytes:?}"
+        ))),
+    }
+}
+
+/// Whether it is so on any rank.
+pub(super) fn any<C: Comm>(comm: &C, it_is: bool) -> Result<bool> {
+    let mut somewhere = [u64::from(it_is)];
+    comm.allreduce(Op::Max, &mut somewhere)?;
+    Ok(somewhere[0] != 0)
+}
+
+fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
+    let bits = u64::from(own.data) | u64::from(own.payload) << 1;
+    let have = gather_u64(comm, bits)?.into_iter().map(|bits| Have {
+        data: bits & 1 != 0,
+        payload: bits & 2 != 0,
+    });
+    Ok(have.collect())
+}
+
+/// What is wrong on all ranks of the set, in one line.
+fn all_accounts<C: Comm>(comm: &C, own: &Account) -> Result<String> {
+    let lines = own
+        .iter()
+        .map(|(path, wrong)| format!("{}: {wrong}", path.display()));
+    let mut mine = lines.collect::<Vec<_>>().join(", ").into_bytes();
+    mine.resize(ACCOUNT, 0);
+    let mut all = vec![0; ACCOUNT * comm.size()];
+    comm.allgather(&mine, &mut all)?;
+    let accounts = all
+        .chunks(ACCOUNT)
+        .enumerate()
+        .filter(|(_, text)| text[0] != 0);
+    let accounts = accounts.map(|(rank, text)| {
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        format!("rank {rank} of the set: {}", String::from_utf8_lossy(text))
+    });
+    Ok(accounts.collect::<Vec<_>>().join("; "))
+}

@@ -1,0 +1,92 @@
+//! Verify: reads a set without changing it, and reports on every file.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::apply::unpack;
+use super::members::{Location, Members, Scrubbed, State};
+use super::recover::find_sets;
+use super::{Error, Result, Set, agree, grouping};
+use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::kvtree::value::rank_text;
+use crate::kvtree::{Tree, TreeMut, pack};
+
+const TAG: Tag = 0x7665;
+const RANK: &CStr = c"RANK";
+
+pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()>)> {
+    let (redset, formed) = find_sets(grouping::same(comm)?, name, Ok(()))?;
+    if let Err(error) = formed {
+        return Ok((Tree::new(), Err(error)));
+    }
+    let (descriptor, set) = redset.ready()?;
+    let surveyed = Members::survey(set, descriptor, &Location::usual(name, descriptor));
+    // A set that cannot be surveyed fails as a whole, and with it all sets.
+    let scrubbed = match agree(&redset.parent, surveyed) {
+        Ok(members) => members.scrub(),
+        Err(error) => return Ok((Tree::new(), Err(error))),
+    };
+    let verdict = agree(&redset.parent, scrubbed.verdict());
+    let report = share(set, scrubbed.to_tree(descriptor.world_rank)?)?;
+    Ok((report, verdict))
+}
+
+impl Scrubbed {
+    fn verdict(&self) -> Result<()> {
+        let mut all = self.files.iter().chain([&self.redundancy]);
+        let bad = all.find_map(|(path, state)| match state {
+            State::Bad(wrong) => Some((path, wrong)),
+            State::Good | State::Unchecked => None,
+        });
+        bad.map_or(Ok(()), |(path, wrong)| {
+            Err(Error::BadFile {
+                path: path.clone(),
+                what: wrong.clone(),
+            })
+        })
+    }
+
+    fn to_tree(&self, world_rank: usize) -> Result<Tree> {
+        let mut tree = Tree::new();
+        let mut own = tree
+            .edit()
+            .into_child(RANK)
+            .into_child(&rank_text(world_rank));
+        for (path, state) in &self.files {
+            note(own.child(c"FILE"), path, state);
+        }
+        let (path, state) = &self.redundancy;
+        note(own.child(c"REDUNDANCY"), path, state);
+        Ok(tree)
+    }
+}
+
+fn note(list: TreeMut, path: &Path, state: &State) {
+    let path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
+    let mut entry = list.into_child(&path);
+    match state {
+        State::Good => entry.set_str(c"STATE", c"GOOD"),
+        State::Unchecked => entry.set_str(c"STATE", c"UNCHECKED"),
+        State::Bad(wrong) => {
+            entry.set_str(c"STATE", c"BAD");
+            let reason = CString::new(wrong.as_str()).unwrap_or_default();
+            entry.set_str(c"REASON", &reason);
+        }
+    }
+}
+
+/// The reports of all ranks of the set in one.
+fn share<C: Comm>(set: &Set<C>, own: Tree) -> Result<Tree> {
+    let comm = &set.comm;
+    let packed = pack::packed(Some(own.view()))?;
+    let others: Vec<_> = (0..comm.size())
+        .filter(|&rank| rank != comm.rank())
+        .collect();
+    let sends: Vec<_> = others.iter().map(|&rank| (rank, &packed[..])).collect();
+    let mut all = own;
+    for block in transfer_unsized(comm, TAG, &sends, &others)? {
+        all.edit().merge(unpack(&block)?.view())?;
+    }
+    Ok(all)
+}
