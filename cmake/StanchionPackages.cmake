@@ -3,13 +3,17 @@
 
 include(CMakePackageConfigHelpers)
 
-# name, version reported, "base" when upstream has a <name>_base twin. Later APIs add their line here.
+# name, version reported, "base" when upstream has a <name>_base twin, macro that programs with MPI define.
+# Later APIs add their line here.
 set(STANCHION_PACKAGES
-    "stanchion ${PROJECT_VERSION} base"
+    "stanchion ${PROJECT_VERSION} base REDSET_ENABLE_MPI"
     "kvtree 1.5.0 base"
-    "rankstr 0.4.0")
+    "rankstr 0.4.0"
+    "redset 0.4.0 base REDSET_ENABLE_MPI")
+# As upstream: whoever finds redset has the targets of these as well.
+set(STANCHION_NEEDS_redset kvtree rankstr)
 
-set(STANCHION_HEADERS kvtree.h kvtree_util.h stanchion.h)
+set(STANCHION_HEADERS kvtree.h kvtree_util.h redset.h stanchion.h)
 set(STANCHION_MPI_HEADERS kvtree_mpi.h rankstr_mpi.h)
 if(STANCHION_MPI)
   list(APPEND STANCHION_HEADERS ${STANCHION_MPI_HEADERS})
@@ -34,11 +38,13 @@ function(stanchion_install)
   endforeach()
 endfunction()
 
-# stanchion_install_package(<name> <version> [base])
-function(stanchion_install_package name version)
+# stanchion_package_members(<result> <name> <version> [base] [<macro>]): "<target> <library> [MPI [<macro>]]" each.
+function(stanchion_package_members result name version)
   set(members)
   if(STANCHION_MPI)
-    list(APPEND members "${name} stanchion MPI")
+    set(macro ${ARGN})
+    list(REMOVE_ITEM macro base)
+    list(APPEND members "${name} stanchion MPI ${macro}")
   elseif("base" IN_LIST ARGN AND NOT name STREQUAL "stanchion")
     # As upstream: without MPI the plain name is the base library.
     list(APPEND members "${name} stanchion_base")
@@ -46,16 +52,23 @@ function(stanchion_install_package name version)
   if("base" IN_LIST ARGN)
     list(APPEND members "${name}_base stanchion_base")
   endif()
+  set(${result} ${members} PARENT_SCOPE)
+endfunction()
+
+# stanchion_install_package(<name> <version> [base] [<macro>])
+function(stanchion_install_package name version)
+  stanchion_package_members(members ${name} ${version} ${ARGN})
   if(NOT members)
     return()
   endif()
-
   foreach(member IN LISTS members)
     separate_arguments(member)
     list(GET member 0 member_name)
     list(GET member 1 library)
+    set(macro ${member})
+    list(REMOVE_ITEM macro ${member_name} ${library} MPI)
     stanchion_install_links(${member_name} ${library})
-    stanchion_install_pkgconfig(${member_name} ${library} ${version})
+    stanchion_install_pkgconfig(${member_name} ${library} ${version} ${macro})
   endforeach()
   stanchion_install_config(${name} ${version} "${members}")
 endfunction()
@@ -77,14 +90,30 @@ function(stanchion_install_pkgconfig name library version)
   file(RELATIVE_PATH to_prefix "/prefix/${directory}" "/prefix")
   string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
   list(JOIN STANCHION_NATIVE_LIBS " " native_libs)
+  set(definitions ${ARGN})
+  list(TRANSFORM definitions PREPEND " -D")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/stanchion.pc.in" "${CMAKE_BINARY_DIR}/packages/${name}.pc" @ONLY)
   install(FILES "${CMAKE_BINARY_DIR}/packages/${name}.pc" DESTINATION "${directory}")
 endfunction()
 
-function(stanchion_install_config name version members)
-  set(imports)
+function(stanchion_imports result name members)
+  set(lines)
   foreach(member IN LISTS members)
-    string(APPEND imports "stanchion_import(${name} ${member})\n")
+    string(APPEND lines "stanchion_import(${name} ${member})\n")
+  endforeach()
+  set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+
+function(stanchion_install_config name version members)
+  stanchion_imports(imports ${name} "${members}")
+  foreach(package IN LISTS STANCHION_PACKAGES)
+    separate_arguments(package)
+    list(GET package 0 other)
+    if(other IN_LIST STANCHION_NEEDS_${name})
+      stanchion_package_members(members ${package})
+      stanchion_imports(needed ${other} "${members}")
+      string(APPEND imports "${needed}")
+    endif()
   endforeach()
   set(directory "${CMAKE_INSTALL_DATADIR}/${name}/cmake")
   file(RELATIVE_PATH to_import "/prefix/${directory}" "/prefix/${CMAKE_INSTALL_DATADIR}/stanchion/cmake")

@@ -10,15 +10,17 @@ function(stanchion_mpi_language result)
   endif()
 endfunction()
 
-# stanchion_import(<package> <target> <library> [MPI])
+# stanchion_import(<package> <target> <library> [MPI [<macro to define>]])
 # Defines <package>::<target> and <package>::<target>-static.
 function(stanchion_import package target library)
   if(TARGET ${package}::${target})
     return()
   endif()
   set(dependencies ZLIB::ZLIB)
+  set(definitions ${ARGN})
   if("MPI" IN_LIST ARGN)
     list(APPEND dependencies MPI::MPI_${stanchion_language})
+    list(REMOVE_ITEM definitions MPI)
   endif()
 
   add_library(${package}::${target} SHARED IMPORTED)
@@ -26,11 +28,13 @@ function(stanchion_import package target library)
     IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.so.${stanchion_soversion}"
     IMPORTED_SONAME "lib${library}.so.${stanchion_soversion}"
     INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
+    INTERFACE_COMPILE_DEFINITIONS "${definitions}"
     INTERFACE_LINK_LIBRARIES "${dependencies}")
 
   add_library(${package}::${target}-static STATIC IMPORTED)
   set_target_properties(${package}::${target}-static PROPERTIES
     IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.a"
     INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
+    INTERFACE_COMPILE_DEFINITIONS "${definitions}"
     INTERFACE_LINK_LIBRARIES "${dependencies};${stanchion_native_libs}")
 endfunction()

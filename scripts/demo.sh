@@ -10,6 +10,7 @@ build=$repo/build-demo
 prefix=$build/prefix
 mpicc=$(command -v "$(mpi_program openmpi mpicc)")
 mpiexec=$(command -v "$(mpi_program openmpi mpiexec)")
+mpifort=$(command -v "$(mpi_program openmpi mpifort)" || true)
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 
 # quietly <command...>: what it says goes to the log, and to the screen when it fails.
@@ -29,14 +30,24 @@ quietly cmake --install "$build"
 # run_example <source>: 4 ranks, in a fresh directory; then shows the trees it left.
 run_example() {
   local name run
-  name=$(basename "$1" .c)
+  name=$(basename "${1%.*}")
   run=$build/run/$name
   say "$1, on 4 ranks"
   rm -rf "$run"
   mkdir -p "$run"
-  "$mpicc" -O2 "$1" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$prefix/lib" -o "$build/run/$name.bin"
+  compile_example "$1" "$build/run/$name.bin"
   (cd "$run" && "$mpiexec" -n 4 "$build/run/$name.bin")
   show_trees "$run"
+}
+
+# compile_example <source> <program>: Fortran sources use the module, compiled along with them.
+compile_example() {
+  local link
+  link="$(pkg-config --libs stanchion) -Wl,-rpath,$prefix/lib"
+  case $1 in
+    *.c) "$mpicc" -O2 "$1" $(pkg-config --cflags stanchion) $link -o "$2" ;;
+    *.f90) "$mpifort" -O2 -J "$build/run" "$prefix/share/stanchion/fortran/redset.f90" "$1" $link -o "$2" ;;
+  esac
 }
 
 show_trees() {
@@ -49,7 +60,11 @@ show_trees() {
 }
 
 for source in examples/*.c; do
-  [ -e "$source" ] || continue
   run_example "$source"
 done
-say "done; to link your own code: PKG_CONFIG_PATH=$PKG_CONFIG_PATH pkg-config --cflags --libs kvtree rankstr"
+if [ -n "$mpifort" ] && have gfortran; then
+  for source in examples/*.f90; do run_example "$source"; done
+else
+  say "no Fortran compiler here: examples/*.f90 left out"
+fi
+say "done; to link your own code: PKG_CONFIG_PATH=$PKG_CONFIG_PATH pkg-config --cflags --libs redset"

@@ -20,7 +20,7 @@ pub mod redset;
 pub mod storage;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
-/// linker. `kvtree_setf` and `kvtree_getf` are C (`src/shim/kvtree_format.c`).
+/// linker. `kvtree_setf`, `kvtree_getf` and `stanchion_redset_*_f` are C (`src/shim`).
 pub mod exports {
     pub use crate::capi::kvtree::{
         kvtree_delete, kvtree_elem_extract, kvtree_elem_extract_by_addr, kvtree_elem_extract_int,
@@ -51,8 +51,23 @@ pub mod exports {
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::rankstr_mpi::{rankstr_mpi, rankstr_mpi_comm_split};
+    pub use crate::capi::redset::{
+        redset_filelist_count, redset_filelist_file, redset_filelist_get_data_partner,
+        redset_filelist_get_data_rs, redset_filelist_get_data_xor, redset_filelist_release,
+        redset_rebuild_partner, redset_rebuild_rs, redset_rebuild_xor,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::redset_mpi::{
+        redset_apply, redset_config, redset_create, redset_create_partner, redset_create_rs,
+        redset_create_single, redset_create_xor, redset_delete, redset_filelist_enc_get,
+        redset_filelist_orig_get, redset_finalize, redset_init, redset_recover, redset_unapply,
+    };
     pub use crate::capi::stanchion::{
         stanchion_build_info, stanchion_last_error, stanchion_set_log_callback,
         stanchion_set_log_level, stanchion_version,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_redset::{
+        stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,
     };
 }

@@ -1,6 +1,7 @@
 //! Messages for people: silent unless a level asks for them.
 //!
-//! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`.
+//! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`; without either
+//! from the settings of an API that has one for it.
 //! Messages go to the sink that the C API installed, or to standard error.
 
 use std::fmt;
@@ -35,25 +36,31 @@ pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
 
 const UNSET: i32 = -1;
 static LEVEL: AtomicI32 = AtomicI32::new(UNSET);
+static DEFAULT: AtomicI32 = AtomicI32::new(0);
 static SINK: RwLock<Option<Sink>> = RwLock::new(None);
 
 pub fn set_level(level: i32) {
     LEVEL.store(level.clamp(0, Level::Debug as i32), Ordering::Relaxed);
 }
 
+/// What is logged where nobody has chosen a level.
+pub fn set_default_level(level: Level) {
+    DEFAULT.store(level as i32, Ordering::Relaxed);
+}
+
 pub fn level() -> i32 {
     match LEVEL.load(Ordering::Relaxed) {
-        UNSET => level_of_environment(),
+        UNSET => level_of_environment().unwrap_or(DEFAULT.load(Ordering::Relaxed)),
         level => level,
     }
 }
 
-fn level_of_environment() -> i32 {
-    static FROM_ENV: OnceLock<i32> = OnceLock::new();
+fn level_of_environment() -> Option<i32> {
+    static FROM_ENV: OnceLock<Option<i32>> = OnceLock::new();
     *FROM_ENV.get_or_init(|| {
-        let asked = std::env::var("STANCHION_LOG").ok();
-        let level = asked.and_then(|v| v.trim().parse().ok()).unwrap_or(0);
-        level.clamp(0, Level::Debug as i32)
+        let asked = std::env::var("STANCHION_LOG").ok()?;
+        let level: i32 = asked.trim().parse().ok()?;
+        Some(level.clamp(0, Level::Debug as i32))
     })
 }
 

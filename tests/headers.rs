@@ -7,12 +7,13 @@ use std::fs;
 use std::path::Path;
 
 /// Header and the Rust files whose functions it declares, in this order.
-const HEADERS: [(&str, &[&str]); 5] = [
+const HEADERS: [(&str, &[&str]); 6] = [
     ("kvtree.h", &["kvtree.rs", "kvtree_file.rs"]),
     ("kvtree_util.h", &["kvtree_util.rs"]),
     ("kvtree_mpi.h", &["kvtree_mpi.rs"]),
     ("rankstr_mpi.h", &["rankstr_mpi.rs"]),
-    ("stanchion.h", &["stanchion.rs"]),
+    ("redset.h", &["redset_mpi.rs", "redset.rs"]),
+    ("stanchion.h", &["stanchion.rs", "stanchion_redset.rs"]),
 ];
 
 fn config() -> Config {
@@ -23,6 +24,8 @@ fn config() -> Config {
         documentation_style: DocumentationStyle::Doxy,
         no_includes: true,
         line_length: 110,
+        // What takes an MPI_Comm: programs without MPI include the same header.
+        defines: [("feature = mpi".into(), "REDSET_ENABLE_MPI".into())].into(),
         export: ExportConfig {
             item_types: vec![ItemType::Functions],
             ..Default::default()

@@ -37,17 +37,17 @@ mpicxx_of() { echo "${1%/*}/$(basename "$1" | sed 's/^mpicc/mpicxx/')"; }
 
 case_cmake_c() {
   cmake_project c
-  for program in base base-static own_base own_base-static serial serial-static; do run_serial $program; done
+  for program in base own_base serial redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi mpi-static own_mpi own_mpi-static; do run_mpi $program; done
+    for program in mpi own_mpi redset own_redset; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
 case_cmake_cxx() {
   cmake_project cxx
-  for program in base base-static; do run_serial $program; done
+  for program in base redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi mpi-static; do run_mpi $program; done
+    for program in mpi redset; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -56,7 +56,13 @@ case_pkgconfig() {
     run "$CC" "$here/serial.c" $(pkg-config --cflags --libs $package) -Wl,-rpath,"$libdir" -o serial
     run_serial serial
   done
+  run "$CC" "$here/redset_base.c" $(pkg-config --cflags --libs redset_base) -Wl,-rpath,"$libdir" -o redset_base
+  run_serial redset_base
   if with_mpi; then
+    for package in redset stanchion; do
+      run "$MPICC" "$here/redset.c" $(pkg-config --cflags --libs $package) -Wl,-rpath,"$libdir" -o redset
+      run_mpi redset
+    done
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs kvtree rankstr) -Wl,-rpath,"$libdir" -o mpi
     run_mpi mpi
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$libdir" -o mpi
@@ -68,7 +74,13 @@ case_pkgconfig() {
 case_pkgconfig_static() {
   run "$CC" -static "$here/serial.c" $(pkg-config --static --cflags --libs kvtree_base) -o serial
   run_serial serial
+  run "$CC" -static "$here/redset_base.c" $(pkg-config --static --cflags --libs redset_base) -o redset_base
+  run_serial redset_base
   if with_mpi; then
+    run "$MPICC" "$here/redset.c" $(pkg-config --cflags redset) -Wl,-Bstatic $(pkg-config --libs redset) \
+      -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other redset | sed 's/-lredset//') -o redset
+    needs_no_stanchion redset
+    run_mpi redset
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
     needs_no_stanchion mpi
@@ -76,16 +88,22 @@ case_pkgconfig_static() {
   fi
 }
 needs_no_stanchion() {
-  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree)'; then return 1; fi
+  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset)'; then return 1; fi
 }
 
 # What a Makefile written for upstream says.
 case_plain_line() {
   run "$CC" "$here/serial.c" -I"$PREFIX/include" -L"$libdir" -lkvtree_base -lz -Wl,-rpath,"$libdir" -o serial
   run_serial serial
+  run "$CC" "$here/redset_base.c" -I"$PREFIX/include" -L"$libdir" -lredset_base -lkvtree_base -lz -Wl,-rpath,"$libdir" \
+    -o redset_base
+  run_serial redset_base
   if with_mpi; then
     run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" -L"$libdir" -lkvtree -lrankstr -lz -Wl,-rpath,"$libdir" -o mpi
     run_mpi mpi
+    run "$MPICC" -DREDSET_ENABLE_MPI "$here/redset.c" -I"$PREFIX/include" -L"$libdir" -lredset -lkvtree -lrankstr -lz \
+      -Wl,-rpath,"$libdir" -o redset
+    run_mpi redset
   fi
 }
 
@@ -95,7 +113,17 @@ case_old_binary() {
   echo 'void kvtree_new(void){} void kvtree_delete(void){} void kvtree_set_kv(void){} void kvtree_size(void){}
         void kvtree_setf(void){} void kvtree_getf(void){} void kvtree_write_file(void){}
         void kvtree_util_set_int(void){} void kvtree_util_get_int(void){}
-        void kvtree_bcast(void){} void rankstr_mpi(void){} void stanchion_version(void){}' >upstream.c
+        void kvtree_bcast(void){} void rankstr_mpi(void){} void stanchion_version(void){}
+        void redset_filelist_count(void){} void redset_rebuild_xor(void){} void redset_filelist_get_data_rs(void){}
+        void redset_init(void){} void redset_create_xor(void){} void redset_apply(void){} void redset_delete(void){}
+        void redset_recover(void){} void redset_unapply(void){} void redset_finalize(void){}
+        void redset_config(void){}' >upstream.c
+  for name in redset redset_base; do
+    "$CC" -shared -fPIC -fno-builtin upstream.c -Wl,-soname,lib$name.so -o upstream/lib$name.so
+  done
+  run "$CC" "$here/redset_base.c" -I"$PREFIX/include" -Lupstream -lredset_base -o redset_base
+  readelf -d redset_base | grep "NEEDED.*\[libredset_base.so\]"
+  LD_LIBRARY_PATH=$libdir run_serial redset_base
   for name in kvtree kvtree_base; do
     "$CC" -shared -fPIC -fno-builtin upstream.c -Wl,-soname,lib$name.so -o upstream/lib$name.so
     run "$CC" "$here/serial.c" -I"$PREFIX/include" -Lupstream -l$name -o serial
@@ -105,6 +133,8 @@ case_old_binary() {
   if with_mpi; then
     run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" -Lupstream -lkvtree -o mpi
     LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi mpi
+    run "$MPICC" -DREDSET_ENABLE_MPI "$here/redset.c" -I"$PREFIX/include" -Lupstream -lredset -o redset
+    LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi redset
   fi
 }
 
@@ -124,6 +154,23 @@ case_program() {
   run_serial serial
   run "$PREFIX/bin/kvtree_print" install_test.kv | tee printed
   grep RANKS printed
+}
+
+# The example of redset and its twin, which has the module from source or as it was installed.
+case_examples() {
+  local examples=$here/../../examples mpifort link
+  with_mpi || return 0
+  run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o checkpoint
+  run_mpi checkpoint
+  mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
+  link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"
+  run "$mpifort" "$PREFIX/share/stanchion/fortran/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
+  run_mpi from_source
+  rm -f redset.mod
+  run "$mpifort" -I"$PREFIX/include/stanchion_fortran" "$examples/checkpoint_f.f90" -L"$libdir" -lstanchion_fortran $link \
+    -o installed
+  run_mpi installed
 }
 
 "case_$1"

@@ -25,6 +25,11 @@ pub mod kvtree_util;
 mod ptr;
 #[cfg(feature = "mpi")]
 pub mod rankstr_mpi;
+pub mod redset;
+#[cfg(feature = "mpi")]
+pub mod redset_mpi;
 pub mod stanchion;
+#[cfg(feature = "mpi")]
+pub mod stanchion_redset;
 
 use guard::guard;

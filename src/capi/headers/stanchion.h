@@ -1,10 +1,14 @@
-/* Stanchion: what the library says about itself and its errors.
+/* Stanchion: what the library says about itself and its errors, and what it adds to the APIs that it
+ * replaces. Programs with MPI define REDSET_ENABLE_MPI before they include this, as for redset.h.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion*.rs. */
 #ifndef STANCHION_H
 #define STANCHION_H
 
 #include <stddef.h>
+
+/* redset, kvtree, and MPI_Comm if REDSET_ENABLE_MPI is defined */
+#include "redset.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,7 +30,38 @@ extern "C" {
 /** Receives a log message: its level, its text, and the pointer that was set with the callback. */
 typedef void (*stanchion_log_callback)(int level, const char* text, void* user);
 
+/* A key of redset_config: 0 leaves checksums out of new redundancy files, 1 (the default) puts them in. */
+#define REDSET_KEY_CONFIG_CHECKSUM "CHECKSUM"
+
+/** A redset descriptor in the open. */
+typedef struct {
+  int enabled;
+  int type;                 /**< one of the REDSET_COPY values */
+  int groups;               /**< number of sets */
+  int group_id;             /**< which of them is that of this rank, from 0 */
+  int ranks;                /**< size of the set */
+  int rank;                 /**< rank in the set */
+  int lhs_rank;             /**< left neighbour: rank in the set, */
+  int lhs_rank_world;       /**< rank in the communicator that the sets were made from, */
+  const char* lhs_hostname; /**< and the name of its node */
+  int rhs_rank;             /**< right neighbour */
+  int rhs_rank_world;
+  const char* rhs_hostname;
+  const int* group_map;     /**< rank in that communicator of each rank of the set */
+} stanchion_redset_info;
+
 //BODY
+#ifdef REDSET_ENABLE_MPI
+/* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
+int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);
+int stanchion_redset_create_single_f(MPI_Fint comm, const char* group, redset* d);
+int stanchion_redset_create_partner_f(MPI_Fint comm, const char* group, int size, int replicas, redset* d);
+int stanchion_redset_create_xor_f(MPI_Fint comm, const char* group, int size, redset* d);
+int stanchion_redset_create_rs_f(MPI_Fint comm, const char* group, int size, int k, redset* d);
+int stanchion_redset_recover_f(MPI_Fint comm, const char* name, redset* d);
+int stanchion_redset_verify_f(MPI_Fint comm, const char* name, kvtree** report);
+#endif
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

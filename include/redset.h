@@ -1,0 +1,238 @@
+/* Stanchion: redset.h, compatible with redset 0.4.0.
+ *
+ * Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
+ * Functions return REDSET_SUCCESS or another number; stanchion_last_error() in stanchion.h then tells
+ * why. Collective functions return the same code on all ranks and use a private duplicate of the
+ * communicator. Programs with MPI define REDSET_ENABLE_MPI before they include this, as the CMake and
+ * pkg-config packages do for them. Without MPI there are only the functions from
+ * redset_filelist_release on.
+ *
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset*.rs. */
+#ifndef REDSET_H
+#define REDSET_H
+
+#ifdef REDSET_ENABLE_MPI
+#include "mpi.h"
+#endif
+
+/* kvtree */
+#include "kvtree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define REDSET_VERSION "0.4.0"
+#define REDSET_SUCCESS (0)
+
+#define REDSET_COPY_NULL    (0)
+#define REDSET_COPY_SINGLE  (1)
+#define REDSET_COPY_PARTNER (2)
+#define REDSET_COPY_XOR     (3)
+#define REDSET_COPY_RS      (4)
+
+/* Keys of redset_config. */
+#define REDSET_KEY_CONFIG_SET_SIZE     "SETSIZE"
+#define REDSET_KEY_CONFIG_MPI_BUF_SIZE "MPI_BUF_SIZE"
+#define REDSET_KEY_CONFIG_DEBUG        "DEBUG"
+
+/* A descriptor: the set of this rank and how it is protected. */
+typedef void* redset;
+typedef void* redset_filelist;
+
+/**
+ * Prepares the library; descriptors need no more than that. Fails if the environment variable
+ * REDSET_ENCODE is set to something else than CPU, OPENMP, PTHREADS or CUDA. The library itself chooses
+ * how it computes.
+ */
+int redset_init(void);
+
+/**
+ * Ends the use of the library; descriptors are still to be deleted.
+ */
+int redset_finalize(void);
+
+/**
+ * Changes the settings of the process, or shows them.
+ *
+ * DEBUG (int): above 0, errors are logged unless a log level was chosen. SETSIZE (int): least size of
+ * the sets that redset_create makes. MPI_BUF_SIZE (byte count): largest message. CHECKSUM (int): 0
+ * leaves checksums out of new redundancy files.
+ *
+ * # Returns
+ * `config`; NULL if a key or a value is not known, and then nothing is changed. Called with NULL: a new
+ * tree with all settings, to be given to kvtree_delete.
+ */
+kvtree *redset_config(const kvtree *config);
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * As one of the functions below, for `type` one of the REDSET_COPY values; sets have at least SETSIZE
+ * ranks, PARTNER keeps one copy, RS survives the loss of two ranks.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_create(int type, MPI_Comm comm, const char *group, redset *d);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Makes a descriptor that notes files down without protecting them.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_create_single(MPI_Comm comm, const char *group, redset *d);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Makes a descriptor of sets in which `replicas` ranks hold a copy of the files of each.
+ *
+ * Ranks that give the same `group` are expected to fail together, so they come into different sets.
+ * Sets have at least `size` ranks if there are enough groups, and must have more than `replicas`.
+ *
+ * # Returns
+ * 0, and the descriptor in `d`, to be given to redset_delete.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_create_partner(MPI_Comm comm, const char *group, int size, int replicas, redset *d);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Makes a descriptor of sets that survive the loss of one rank, as redset_create_partner does. Sets
+ * must have at least two ranks.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_create_xor(MPI_Comm comm, const char *group, int size, redset *d);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Makes a descriptor of sets that survive the loss of `k` ranks, as redset_create_partner does. Sets
+ * must have more than `k` ranks, and at most 256 - `k`.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_create_rs(MPI_Comm comm, const char *group, int size, int k, redset *d);
+#endif
+
+/**
+ * Deletes a descriptor and sets the pointer to NULL.
+ *
+ * # Collective
+ * Called by all ranks of the communicator it was made from.
+ */
+int redset_delete(redset *d);
+
+/**
+ * Protects `files`: writes redundancy to new files whose names begin with `name`.
+ *
+ * # Collective
+ * Called by all ranks of the communicator the descriptor was made from, which all return the same code.
+ */
+int redset_apply(int numfiles, const char **files, const char *name, redset d);
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Rebuilds what is missing or damaged of the files that redset_apply protected under `name`.
+ *
+ * # Returns
+ * 0 if all files of all ranks are there again. `d` gets a descriptor in any case, as complete as can
+ * be known, to be given to redset_delete; NULL only if the communicator can not be used.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int redset_recover(MPI_Comm comm, const char *name, redset *d);
+#endif
+
+/**
+ * Removes the files that redset_apply wrote under `name`.
+ *
+ * # Collective
+ * Called by all ranks of the communicator the descriptor was made from, which all return the same code.
+ */
+int redset_unapply(const char *name, redset d);
+
+/**
+ * The files that redset_apply writes on this rank, to be given to redset_filelist_release.
+ */
+redset_filelist redset_filelist_enc_get(const char *name, redset d);
+
+/**
+ * The files that this rank gave to redset_apply, to be given to redset_filelist_release; NULL if that
+ * is not known any more.
+ */
+redset_filelist redset_filelist_orig_get(const char *name, redset d);
+
+/**
+ * Frees a list of files and sets the pointer to NULL; NULL is fine.
+ */
+int redset_filelist_release(redset_filelist *plist);
+
+/**
+ * The number of files in the list; 0 for NULL.
+ */
+int redset_filelist_count(redset_filelist list);
+
+/**
+ * The name of the file at `index`, counted from 0; NULL if there is none. The string lives as long as
+ * the list.
+ */
+const char *redset_filelist_file(redset_filelist list, int index);
+
+/**
+ * The original files of a PARTNER set, whose redundancy files (those that were found) are given.
+ *
+ * `groupsize` gets the number of ranks of the set, `groupranks` the rank in the parent communicator of
+ * each of them, to be given to free().
+ *
+ * # Returns
+ * The list, to be given to redset_filelist_release; NULL if the files do not tell.
+ */
+redset_filelist redset_filelist_get_data_partner(int num,
+                                                 const char **files,
+                                                 int *groupsize,
+                                                 int **groupranks);
+
+/**
+ * Rebuilds what is missing of a PARTNER set from the redundancy files that are given.
+ *
+ * Redundancy files are written to names that begin with `prefix`. `map` gives the present path of each
+ * original file; NULL: they are where they were.
+ */
+int redset_rebuild_partner(int num, const char **files, const char *prefix, const kvtree *map);
+
+/**
+ * As redset_filelist_get_data_partner, for an XOR set.
+ */
+redset_filelist redset_filelist_get_data_xor(int num, const char **files, int *groupsize, int **groupranks);
+
+/**
+ * As redset_rebuild_partner, for an XOR set.
+ */
+int redset_rebuild_xor(int num, const char **files, const char *prefix, const kvtree *map);
+
+/**
+ * As redset_filelist_get_data_partner, for a Reed-Solomon set.
+ */
+redset_filelist redset_filelist_get_data_rs(int num, const char **files, int *groupsize, int **groupranks);
+
+/**
+ * As redset_rebuild_partner, for a Reed-Solomon set.
+ */
+int redset_rebuild_rs(int num, const char **files, const char *prefix, const kvtree *map);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif
