@@ -8,7 +8,7 @@ use super::tables::NIBBLE_PRODUCTS;
 
 /// What there is to do. One row per target, or none at all where every coefficient is 1; one coefficient
 /// per source in each row; every slice is `length` bytes long.
-pub(in crate::erasure) struct Job<'a, 'b> {
+pub(super) struct Job<'a, 'b> {
     pub(super) targets: &'a mut [&'b mut [u8]],
     pub(super) rows: &'a [&'a [u8]],
     pub(super) sources: &'a [&'a [u8]],
