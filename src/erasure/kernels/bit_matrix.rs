@@ -23,7 +23,7 @@ const fn bit_matrix(c: u8) -> u64 {
     while from < 8 {
         let mut to = 0;
         while to < 8 {
-            let bit = (columns[from] >> to & 1) as u64;
+            let bit = ((columns[from] >> to) & 1) as u64;
             matrix |= bit << (8 * (7 - to) + from);
             to += 1;
         }

@@ -2,7 +2,7 @@
 //!
 //! [`sweep`] holds the loops, generic over a register ([`sweep::Vector`]) and a way to multiply it
 //! ([`sweep::Factor`]); the other files implement these two for one architecture each and compile
-//! the loops with its instructions enabled. [`Kernel`] checks what the loops rely on.
+//! the loops with its instructions enabled. [`Usable`] checks what the loops rely on.
 #![allow(unsafe_code)]
 // Intrinsics without pointers need an unsafe block only before Rust 1.87.
 #![allow(unused_unsafe)]
@@ -24,7 +24,7 @@ mod x86;
 use sweep::Job;
 
 /// A set of loops for one instruction set.
-pub(super) struct Kernel {
+struct Kernel {
     name: &'static str,
     /// Whether this CPU has the instructions that the two loops need.
     runs_here: fn() -> bool,

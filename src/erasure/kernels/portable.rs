@@ -49,7 +49,7 @@ impl Factor<u64> for BitProducts {
         let mut sum = 0;
         for (bit, product) in self.0.into_iter().enumerate() {
             // Bytes of 0 or 1 times a byte: nothing carries over into the next byte.
-            sum ^= (bytes >> bit & LOWEST_BITS) * u64::from(product);
+            sum ^= ((bytes >> bit) & LOWEST_BITS) * u64::from(product);
         }
         sum
     }

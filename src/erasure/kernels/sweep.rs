@@ -8,7 +8,7 @@ use super::tables::NIBBLE_PRODUCTS;
 
 /// What there is to do. One row per target, or none at all where every coefficient is 1; one coefficient
 /// per source in each row; every slice is `length` bytes long.
-pub(in crate::erasure) struct Job<'a, 'b> {
+pub(super) struct Job<'a, 'b> {
     pub(super) targets: &'a mut [&'b mut [u8]],
     pub(super) rows: &'a [&'a [u8]],
     pub(super) sources: &'a [&'a [u8]],
@@ -56,7 +56,6 @@ impl<V> Factor<V> for One {
     }
 }
 
-/// The ends of slices that do not fill a register go byte by byte.
 impl Vector for u8 {
     const BYTES: usize = 1;
 
@@ -118,7 +117,7 @@ pub(super) unsafe fn combine<V: Vector, F: Factor<V>>(job: &mut Job) {
             row += unsafe {
                 match job.rows.len() - row {
                     1 => rows::<V, F, 1, 4>(job, row, part),
-                    2 => rows::<V, F, 2, 4>(job, row, part),
+                    2 => rows::<V, F, 2, 2>(job, row, part),
                     3 => rows::<V, F, 3, 2>(job, row, part),
                     _ => rows::<V, F, 4, 2>(job, row, part),
                 }
@@ -177,9 +176,21 @@ unsafe fn rows<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     unsafe {
         let part = sweep::<V, F, ROWS, STEPS>(job, row, part);
         let part = sweep::<V, F, ROWS, 1>(job, row, part);
-        sweep::<u8, u8, ROWS, 1>(job, row, part);
+        if part.at < part.end {
+            end::<ROWS>(job, row, part);
+        }
     }
     ROWS
+}
+
+/// What does not fill a register, byte by byte. Apart, so that all kernels share one copy.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(never)]
+unsafe fn end<const ROWS: usize>(job: &mut Job, row: usize, part: Part) {
+    // SAFETY: promised by the caller.
+    unsafe { sweep::<u8, u8, ROWS, 1>(job, row, part) };
 }
 
 /// Goes `STEPS` registers at a time as far as these fit, and returns the part that is left.
