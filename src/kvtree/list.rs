@@ -2,7 +2,7 @@
 //!
 //! `RawTree` and `RawElem` begin with the fields that `kvtree.h` publishes; ours follow behind them
 //! and fit into the space that malloc hands out anyway. [`Tree`] owns, [`TreeRef`] reads, [`TreeMut`]
-//! changes, [`Cursor`] fills. All rooms use these; nothing else in the library touches a raw element.
+//! changes, [`Filler`] and [`Cursor`] fill. All rooms use these; nothing else in the library touches a raw element.
 //! Walks use no recursion, so no depth of nesting overflows a stack.
 #![allow(unsafe_code)]
 
@@ -321,18 +321,85 @@ impl<'a> TreeMut<'a> {
     }
 }
 
+/// One list that is being filled.
+pub struct Filler<'a> {
+    tree: NonNull<RawTree>,
+    /// The element added last.
+    last: *mut RawElem,
+    lifetime: PhantomData<&'a mut RawTree>,
+}
+
+impl<'a> Filler<'a> {
+    pub fn new(tree: TreeMut<'a>) -> Self {
+        Filler {
+            tree: tree.0,
+            last: ptr::null_mut(),
+            lifetime: PhantomData,
+        }
+    }
+
+    /// Adds an element at the head without looking for its key; returns the empty tree below it.
+    #[inline]
+    pub fn push_front(&mut self, key: &CStr) -> TreeMut<'a> {
+        // SAFETY: the tree is ours for 'a, its head is a place in its list.
+        let head = unsafe { addr_of_mut!((*self.tree.as_ptr()).first) };
+        self.push_at(key, head)
+    }
+
+    /// The same behind the element added last.
+    #[inline]
+    pub fn push_back(&mut self, key: &CStr) -> TreeMut<'a> {
+        // SAFETY: `last` was added here and nothing was removed since.
+        let place = unsafe {
+            match NonNull::new(self.last) {
+                Some(last) => addr_of_mut!((*last.as_ptr()).next),
+                None => addr_of_mut!((*self.tree.as_ptr()).first),
+            }
+        };
+        self.push_at(key, place)
+    }
+
+    #[inline]
+    fn push_at(&mut self, key: &CStr, place: *mut *mut RawElem) -> TreeMut<'a> {
+        let child = new_tree();
+        self.last = new_elem(copy_key(key), child.as_ptr());
+        // SAFETY: place is in the list of our tree; the child lives in it.
+        unsafe { insert_unindexed(self.tree.as_ptr(), place, self.last) };
+        TreeMut(child, PhantomData)
+    }
+
+    /// As [`Filler::push_back`] if the key is new; otherwise nothing changes.
+    fn add_back(&mut self, key: &CStr) -> Option<TreeMut<'a>> {
+        let tree = self.tree.as_ptr();
+        // SAFETY: the tree is ours for 'a.
+        unsafe {
+            if !find_to_change(tree, key.as_ptr()).is_null() {
+                return None;
+            }
+            let child = self.push_back(key);
+            index_if_large(tree);
+            Some(child)
+        }
+    }
+
+    /// A tree that was pushed into gets its index when it is full, not while it grows.
+    #[inline]
+    pub fn finish(self) {
+        // SAFETY: the tree is ours for 'a.
+        unsafe { index_if_large(self.tree.as_ptr()) };
+    }
+}
+
 /// A place in a tree that is being filled: descends and climbs without recursion.
 pub struct Cursor<'a> {
-    /// The trees from the root to here, each with the element added last.
-    path: SmallVec<[(*mut RawTree, *mut RawElem); USUAL_DEPTH]>,
-    root: PhantomData<&'a mut RawTree>,
+    /// The trees from the root to here; each is changed only while it is the last.
+    path: SmallVec<[Filler<'a>; USUAL_DEPTH]>,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(root: TreeMut<'a>) -> Self {
         Cursor {
-            path: smallvec![(root.0.as_ptr(), ptr::null_mut())],
-            root: PhantomData,
+            path: smallvec![Filler::new(root)],
         }
     }
 
@@ -342,65 +409,35 @@ impl<'a> Cursor<'a> {
 
     /// Goes down to the tree below `key`, made empty if there is none.
     pub fn enter(&mut self, key: &CStr) {
-        let (tree, _) = self.here();
+        let tree = self.here().tree.as_ptr();
         // SAFETY: trees on the path are alive and changed only through this cursor.
-        let child = unsafe { child_of(*tree, key) };
-        self.path.push((child.as_ptr(), ptr::null_mut()));
+        let child = unsafe { child_of(tree, key) };
+        self.go_down(TreeMut(child, PhantomData));
     }
 
     /// Adds an element behind the one added last and goes down to its tree; false if the key is there
     /// already, and then nothing has changed.
     pub fn add_back(&mut self, key: &CStr) -> bool {
-        let tree = self.here().0;
-        // SAFETY: trees on the path are alive and changed only through this cursor.
-        let is_new = unsafe { find_to_change(tree, key.as_ptr()) }.is_null();
-        if is_new {
-            let place = self.back();
-            self.push_at::<true>(key, place);
-        }
+        let added = self.here().add_back(key);
+        let is_new = added.is_some();
+        added.into_iter().for_each(|child| self.go_down(child));
         is_new
     }
 
     /// Adds an element at the head without looking for its key, and goes down to its tree.
     pub fn push_front(&mut self, key: &CStr) {
-        let tree = self.here().0;
-        // SAFETY: the tree is alive, its head is a place in its list.
-        let head = unsafe { addr_of_mut!((*tree).first) };
-        self.push_at::<false>(key, head);
+        let child = self.here().push_front(key);
+        self.go_down(child);
     }
 
     /// Adds an element behind the one added last, without looking for its key, and goes down.
     pub fn push_back(&mut self, key: &CStr) {
-        let place = self.back();
-        self.push_at::<false>(key, place);
+        let child = self.here().push_back(key);
+        self.go_down(child);
     }
 
-    /// The place behind the element added last.
-    fn back(&mut self) -> *mut *mut RawElem {
-        let (tree, last) = *self.here();
-        // SAFETY: `last` was added by this cursor and nothing was removed since.
-        unsafe {
-            if last.is_null() {
-                addr_of_mut!((*tree).first)
-            } else {
-                addr_of_mut!((*last).next)
-            }
-        }
-    }
-
-    fn push_at<const INDEXED: bool>(&mut self, key: &CStr, place: *mut *mut RawElem) {
-        let child = new_tree();
-        let elem = new_elem(copy_key(key), child.as_ptr());
-        let here = self.here();
-        here.1 = elem;
-        // SAFETY: place is in the list of the tree at the end of the path.
-        unsafe {
-            insert_unindexed(here.0, place, elem);
-            if INDEXED {
-                index_if_large(here.0);
-            }
-        }
-        self.path.push((child.as_ptr(), ptr::null_mut()));
+    fn go_down(&mut self, child: TreeMut<'a>) {
+        self.path.push(Filler::new(child));
     }
 
     /// Climbs until `depth` trees lie above this place.
@@ -416,16 +453,14 @@ impl<'a> Cursor<'a> {
         self.leave();
     }
 
-    /// A tree that was pushed into gets its index when it is full, not while it grows.
     #[inline]
     fn leave(&mut self) {
-        if let Some((tree, _)) = self.path.pop() {
-            // SAFETY: trees on the path are alive.
-            unsafe { index_if_large(tree) };
+        if let Some(left) = self.path.pop() {
+            left.finish();
         }
     }
 
-    fn here(&mut self) -> &mut (*mut RawTree, *mut RawElem) {
+    fn here(&mut self) -> &mut Filler<'a> {
         self.path.last_mut().expect("the root stays on the path")
     }
 }

@@ -15,6 +15,7 @@ impl TreeMut<'_> {
         let mut source = from.preorder();
         while let Some((depth, elem)) = source.next() {
             if elem.tree().is_some_and(|below| below.as_raw() == target) {
+                drop(cursor);
                 return self.merge_from_above(from);
             }
             cursor.climb_to(depth);

@@ -17,7 +17,7 @@ pub mod pack;
 pub mod print;
 pub mod value;
 
-pub use list::{Cursor, ElemRef, RawElem, RawTree, Tree, TreeMut, TreeRef};
+pub use list::{Cursor, ElemRef, Filler, RawElem, RawTree, Tree, TreeMut, TreeRef};
 
 use crate::{comm, storage};
 use std::path::PathBuf;

@@ -5,7 +5,7 @@
 //! against the bytes that are there, and the tree grows only as fast as bytes are used up.
 
 use super::list::USUAL_DEPTH;
-use super::{Cursor, Error, Result, Tree, TreeMut, TreeRef};
+use super::{Cursor, Error, Filler, Result, Tree, TreeMut, TreeRef};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
 
@@ -167,6 +167,38 @@ pub fn merge_into(
 
 /// Adds the packed elements to `tree` in front of its own, without looking for equal keys.
 pub(crate) fn unpack_from<'a>(
+    source: &mut impl Source<'a>,
+    tree: TreeMut,
+    order: Order,
+) -> std::result::Result<(), FormatError> {
+    unpack_levels(source, tree, order, USUAL_DEPTH)
+}
+
+/// As [`pack_levels`]: what lies deeper than `levels` is walked.
+fn unpack_levels<'a>(
+    source: &mut impl Source<'a>,
+    tree: TreeMut,
+    order: Order,
+    levels: usize,
+) -> std::result::Result<(), FormatError> {
+    if levels == 0 {
+        return unpack_deep(source, tree, order);
+    }
+    let count = source.count()?;
+    let mut filler = Filler::new(tree);
+    for _ in 0..count {
+        let key = source.key()?;
+        let below = match order {
+            Order::AsPacked => filler.push_back(key),
+            Order::Reversed => filler.push_front(key),
+        };
+        unpack_levels(source, below, order, levels - 1)?;
+    }
+    filler.finish();
+    Ok(())
+}
+
+fn unpack_deep<'a>(
     source: &mut impl Source<'a>,
     tree: TreeMut,
     order: Order,

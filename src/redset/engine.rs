@@ -202,7 +202,8 @@ impl Pool {
     }
 
     fn give(&mut self, blocks: impl IntoIterator<Item = Vec<u8>>) {
-        self.0.extend(blocks);
+        // A block that went on as a result has left an empty one behind.
+        self.0.extend(blocks.into_iter().filter(|block| block.capacity() > 0));
     }
 }
 

@@ -6,13 +6,28 @@
 //! element; `raw.rs` does that and decides whether the index may still be believed.
 
 use super::raw::RawElem;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
+use hashbrown::{HashTable, hash_table};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
+/// Last characters whose keys, if all else is equal, get neighbouring places in the table.
+const NEIGHBOURS: u8 = 16;
+/// To the next place, and to another of the tags that are made of the upper bits.
+const NEAR: u64 = 1 << 57 | 1;
+/// To anywhere else.
+const FAR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Same for every copy of the library in one process, since trees cross between them.
+///
+/// Consecutive numbers are neighbours: whoever goes through them in order waits for memory once for
+/// several of them, not for each.
 pub(super) fn hash(key: &[u8]) -> u64 {
-    foldhash::fast::FixedState::with_seed(0).hash_one(key)
+    let (&last, rest) = key.split_last().unwrap_or((&0, &[]));
+    let mut hasher = foldhash::fast::FixedState::with_seed(0).build_hasher();
+    hasher.write(rest);
+    let group = u64::from(last / NEIGHBOURS).wrapping_mul(FAR);
+    let place = u64::from(last % NEIGHBOURS).wrapping_mul(NEAR);
+    hasher.finish().wrapping_add(group).wrapping_add(place)
 }
 
 struct Entry {
@@ -29,6 +44,8 @@ pub(super) struct Index {
 /// Which elements carry which key hash.
 pub(super) struct Table {
     entries: HashTable<Entry>,
+    /// Whether several entries may have one hash; otherwise the first that is found is the only one.
+    has_twins: bool,
     /// Head of the list as this library left it; another head means a client relinked.
     pub(super) first: *mut RawElem,
 }
@@ -37,6 +54,7 @@ impl Default for Table {
     fn default() -> Self {
         Table {
             entries: HashTable::new(),
+            has_twins: false,
             first: std::ptr::null_mut(),
         }
     }
@@ -50,12 +68,21 @@ impl Table {
     /// Forgets everything and makes room.
     pub(super) fn restart(&mut self, room: usize) {
         self.entries.clear();
+        self.has_twins = false;
         self.entries.reserve(room, |e| e.hash);
     }
 
     pub(super) fn insert(&mut self, hash: u64, elem: *mut RawElem) {
-        self.entries
-            .insert_unique(hash, Entry { hash, elem }, |e| e.hash);
+        let entry = Entry { hash, elem };
+        match self.entries.entry(hash, |e| e.hash == hash, |e| e.hash) {
+            hash_table::Entry::Vacant(place) => {
+                place.insert(entry);
+            }
+            hash_table::Entry::Occupied(_) => {
+                self.has_twins = true;
+                self.entries.insert_unique(hash, entry, |e| e.hash);
+            }
+        }
     }
 
     pub(super) fn contains(&self, hash: u64, elem: *mut RawElem) -> bool {
@@ -75,11 +102,15 @@ impl Table {
         }
     }
 
-    pub(super) fn candidates(&self, hash: u64) -> impl Iterator<Item = *mut RawElem> {
-        self.entries
-            .iter_hash(hash)
-            .filter(move |e| e.hash == hash)
-            .map(|e| e.elem)
+    /// An element with this hash, and whether there is another.
+    pub(super) fn candidate(&self, hash: u64) -> Option<(*mut RawElem, bool)> {
+        let mut seen = None;
+        let mut enough = |elem| seen.replace(elem).is_some() || !self.has_twins;
+        let found = self
+            .entries
+            .find(hash, |e| e.hash == hash && enough(e.elem));
+        let another = self.has_twins && found.is_some();
+        seen.map(|elem| (elem, another))
     }
 }
 
@@ -219,3 +250,6 @@ impl Watch {
         self.settle();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -324,11 +324,11 @@ unsafe fn find_indexed(tree: *const RawTree, index: *mut Index, key: *const c_ch
             watch.mark_stale();
             return Lookup::Unsure;
         }
-        let mut candidates = table.candidates(index::hash(CStr::from_ptr(key).to_bytes()));
-        let Some(elem) = candidates.next() else {
+        let hash = index::hash(CStr::from_ptr(key).to_bytes());
+        let Some((elem, is_one_of_many)) = table.candidate(hash) else {
             return Lookup::Absent;
         };
-        if candidates.next().is_some() {
+        if is_one_of_many {
             return Lookup::Unsure; // a key that stands twice: the first in the list counts
         }
         if !is_key(elem, key) || !is_linked(elem, index) {

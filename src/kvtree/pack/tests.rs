@@ -116,6 +116,24 @@ proptest! {
         }
     }
 
+    /// Where recursion ends and walking begins makes no difference.
+    #[test]
+    fn unpacking_is_the_same_at_every_depth(
+        model in model::model(),
+        levels in USUAL_DEPTH - 3..USUAL_DEPTH + 2,
+    ) {
+        let mut bytes = b"\0\0\0\x01k\0".repeat(levels);
+        bytes.extend(model.packed());
+        for order in [Order::AsPacked, Order::Reversed] {
+            let mut expected = Model::default();
+            expected.unpack_in_front(&model, order);
+            let (tree, used) = unpack(&bytes, order).unwrap();
+            prop_assert_eq!(used, bytes.len());
+            let below = (0..levels).try_fold(tree.view(), |tree, _| tree.get(c"k"));
+            prop_assert_eq!(Model::of(below.unwrap()), expected);
+        }
+    }
+
     /// As if unpacked and then merged, equal keys on either side or not.
     #[test]
     fn packed_trees_are_merged(

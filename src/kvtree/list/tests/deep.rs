@@ -18,6 +18,7 @@ fn chain(levels: usize) -> Tree {
         cursor.enter(c"k");
     }
     assert_eq!(cursor.depth(), levels);
+    cursor.finish();
     tree
 }
 
@@ -74,7 +75,7 @@ fn a_wide_tree_below_every_level_is_dropped_in_linear_time() {
             }
             cursor.enter(c"39");
         }
-
+        cursor.finish();
         assert_eq!(tree.view().preorder().count(), 80_000);
     });
 }
