@@ -1,7 +1,7 @@
-//! Stanchion: one library behind the C APIs of kvtree and rankstr; redset, Fenix and PIO are to follow.
+//! Stanchion: one library behind the C APIs of kvtree, rankstr and redset; Fenix and PIO are to follow.
 //!
-//! Dependencies go one way: `capi → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every room
-//! that can fail has its own error type. Inside, everything is a `Result`; only `capi` speaks C.
+//! Dependencies go one way: `capi → redset → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every
+//! room that can fail has its own error type. Inside, everything is a `Result`; only `capi` speaks C.
 #![deny(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
