@@ -50,7 +50,7 @@ impl Opaque for Held {
 }
 
 impl Held {
-    fn new(comm: MpiComm, redset: Option<Redset<MpiComm>>) -> redset {
+    fn hand_out(comm: MpiComm, redset: Option<Redset<MpiComm>>) -> redset {
         let shown = redset.as_ref().and_then(Shown::of);
         handle::new(Held {
             redset,
@@ -285,7 +285,7 @@ unsafe fn create(
     check_same(&comm, scheme, size)?;
     let redset = room::create(&comm, scheme, Some(group.to_bytes()), size)?;
     // SAFETY: not NULL, or the ranks had not agreed.
-    unsafe { d.write(Held::new(comm, Some(redset))) };
+    unsafe { d.write(Held::hand_out(comm, Some(redset))) };
     Ok(())
 }
 
@@ -378,7 +378,7 @@ pub unsafe extern "C" fn redset_recover(
             Err(cause) => (None, Err(cause)),
         };
         if has_place {
-            d.write(Held::new(comm, redset));
+            d.write(Held::hand_out(comm, redset));
         }
         verdict
     })
