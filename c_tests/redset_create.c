@@ -394,6 +394,29 @@ static void settings(void)
   kvtree_delete(&config);
 }
 
+static void count(int level, const char* message, void* counter)
+{
+  *(int*)counter += level == STANCHION_LOG_ERROR && strlen(message) > 0;
+}
+
+/* DEBUG asks for errors in the log, unless a level was chosen. */
+static void debugging(void)
+{
+  int logged = 0, chosen = getenv("STANCHION_LOG") != NULL;
+  kvtree* config = kvtree_new();
+  stanchion_set_log_callback(count, &logged);
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_DEBUG, 1);
+  CHECK(redset_config(config) == config);
+  CHECK(redset_delete(NULL) != REDSET_SUCCESS);
+  CHECK(logged == 1 || chosen);
+  stanchion_set_log_level(STANCHION_LOG_NONE);
+  CHECK(redset_config(config) == config);
+  CHECK(redset_delete(NULL) != REDSET_SUCCESS);
+  CHECK(logged == 1 || chosen);
+  stanchion_set_log_callback(NULL, NULL);
+  kvtree_delete(&config);
+}
+
 static void started(void)
 {
   static const char* const methods[] = {"CPU", "OPENMP", "PTHREADS", "CUDA"};
@@ -442,6 +465,7 @@ int main(int argc, char** argv)
   MPI_Comm_size(comm, &size);
   CHECK_STR(REDSET_VERSION, "0.4.0");
   settings();
+  debugging();
   started();
   all_sets();
   by_type();
