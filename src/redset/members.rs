@@ -45,9 +45,11 @@ pub(super) type Account = BTreeMap<PathBuf, String>;
 
 pub(super) struct Members<'a, C: Comm> {
     set: &'a Set<C>,
-    /// This rank's header as it is or should be.
+    /// This rank's header as it should be; what stands in the file may differ from it.
     header: Header,
-    header_length: u64,
+    /// Length of the header that stands in the file, and the checksums in it.
+    found_length: u64,
+    found_checksums: Vec<u32>,
     redundancy: PathBuf,
     /// This rank's files and where they are now.
     files: Vec<(Record, PathBuf)>,
@@ -80,14 +82,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let stripes = found.and_then(|(header, _)| header.stripes.as_ref());
         let chunk = common_chunk(comm, descriptor.scheme, stripes, &bytes)?;
         let pieces = Pieces::in_force(descriptor.scheme, bytes, chunk);
-        let checksums = found.map_or(&[][..], |(header, _)| &header.checksums);
+        let found_checksums = found.map_or(Vec::new(), |(header, _)| header.checksums.clone());
         // A new redundancy file has checksums if the others have.
-        let wanted = any(comm, !checksums.is_empty())?;
+        let wanted = any(comm, !found_checksums.is_empty())?;
         let lengths = pieces.lengths(descriptor.rank);
-        let checksums = match found {
-            Some(_) => checksums.to_vec(),
-            None => vec![0; if wanted { lengths.len() } else { 0 }],
-        };
         let mut members = Members {
             set,
             header: Header {
@@ -97,9 +95,10 @@ impl<'a, C: Comm> Members<'a, C> {
                     chunk,
                     map: set.map.clone(),
                 }),
-                checksums,
+                checksums: vec![0; if wanted { lengths.len() } else { 0 }],
             },
-            header_length: 0,
+            found_length: found.map_or(0, |(_, length)| *length),
+            found_checksums,
             redundancy: location.redundancy.clone(),
             files,
             pieces,
@@ -107,11 +106,6 @@ impl<'a, C: Comm> Members<'a, C> {
             lost: BTreeSet::new(),
             account,
         };
-        let length = match found {
-            Some((_, length)) => Ok(*length),
-            None => members.header.to_bytes().map(|bytes| bytes.len() as u64),
-        };
-        members.header_length = agree(comm, length)?;
         let have = Have {
             data: members.look_for_files(),
             payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
@@ -139,7 +133,7 @@ impl<'a, C: Comm> Members<'a, C> {
     }
 
     fn look_for_payload(&mut self, length: u64) -> bool {
-        let least = self.header_length + length;
+        let least = self.found_length + length;
         let wrong = match attributes(&self.redundancy) {
             Ok(Some(found)) if found.size >= least => return true,
             Ok(Some(found)) => format!("it has {} bytes instead of {least}", found.size),
@@ -172,16 +166,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let Some(flows) = self.pieces.flows(&self.have) else {
             return Err(Error::Lost(all_accounts(comm, &self.account)?));
         };
-        let mut member = self.member();
-        let begun = match self.own().payload {
-            true => Ok(()),
-            false => member.payload.begin(),
-        };
         let mut repair = Repair {
             redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
-            member,
+            member: agree(comm, self.member())?,
         };
-        agree(comm, begun)?;
         let ran = engine::run(comm, &flows, limits, &mut repair.member);
         let found = self.inspect(&mut repair.member);
         let really = gather_have(comm, found)?;
@@ -194,23 +182,33 @@ impl<'a, C: Comm> Members<'a, C> {
     }
 
     /// This rank's streams, to be read or written as far as they are there or lost.
-    fn member(&self) -> Member {
+    fn member(&self) -> Result<Member> {
         let chunk = self.pieces.chunk().unwrap_or(u64::MAX);
         let summed = self.header.own().has_checksums();
         let mut data = Data::new(self.files.clone(), chunk, summed);
         if !self.own().data {
             data.lose(|path| self.lost.contains(path));
         }
-        let file = match self.own().payload {
-            true => self.redundancy.clone(),
-            false => names::part(&self.redundancy),
+        let payload = match self.own().payload {
+            true => self.present_payload(),
+            false => self.new_payload()?,
         };
+        Ok(Member::new(data, payload))
+    }
+
+    fn present_payload(&self) -> Payload {
+        let lengths = self.pieces.lengths(self.header.rank);
+        let summed = !self.found_checksums.is_empty();
+        Payload::new(self.redundancy.clone(), self.found_length, lengths, summed)
+    }
+
+    fn new_payload(&self) -> Result<Payload> {
         let lengths = self.pieces.lengths(self.header.rank);
         let summed = !self.header.checksums.is_empty();
-        Member::new(
-            data,
-            Payload::new(file, self.header_length, lengths, summed),
-        )
+        let length = self.header.to_bytes()?.len() as u64;
+        let mut payload = Payload::new(names::part(&self.redundancy), length, lengths, summed);
+        payload.begin()?;
+        Ok(payload)
     }
 
     /// What this rank has, now that it was read.
@@ -255,7 +253,7 @@ impl<'a, C: Comm> Members<'a, C> {
         let read = member.take_unread(Part::Payload).map_or(read, Err);
         let wrong = match read {
             Err(error) => error.to_string(),
-            Ok(true) if member.payload.checksums() != self.header.checksums => DAMAGED.into(),
+            Ok(true) if member.payload.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
         self.account.insert(self.redundancy.clone(), wrong);
@@ -283,7 +281,9 @@ impl<'a, C: Comm> Members<'a, C> {
     /// Reads everything of this rank without changing anything.
     pub(super) fn scrub(mut self) -> Scrubbed {
         let own = self.own();
-        let mut member = self.member();
+        let summed = self.header.own().has_checksums();
+        let data = Data::new(self.files.clone(), u64::MAX, summed);
+        let mut member = Member::new(data, self.present_payload());
         if own.data {
             let read = member.data.read_rest();
             self.judge_data(read, &mut member);
@@ -298,7 +298,8 @@ impl<'a, C: Comm> Members<'a, C> {
             (None, false) => State::Unchecked,
         };
         let files = self.files.iter();
-        let checked = !self.header.checksums.is_empty() || self.files.is_empty();
+        let checked =
+            !self.found_checksums.is_empty() || self.pieces.lengths(self.header.rank).is_empty();
         Scrubbed {
             files: files
                 .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))

@@ -365,3 +365,25 @@ fn ranks_of_one_failure_group_are_in_different_sets() {
         assert_ne!(map[0] / 3, map[1] / 3);
     }
 }
+
+/// Other libraries rebuild a file with more in its header than they had written there at first, and with
+/// the checksums of a neighbour.
+#[test]
+fn a_header_of_another_length_does_not_move_the_redundancy() {
+    let job = Job::new(Scheme::Xor, 3, vec![vec![300], vec![200], vec![100]]);
+    all_ok(job.apply());
+    let before = job.files();
+    let paths: Vec<_> = before
+        .keys()
+        .filter(|p| p.to_string_lossy().contains(".xor."))
+        .collect();
+    let (mut header, length) = header::Header::read(paths[0]).unwrap().unwrap();
+    let (neighbour, _) = header::Header::read(paths[1]).unwrap().unwrap();
+    header.infos.extend(neighbour.infos);
+    header.checksums = neighbour.checksums;
+    let mut bytes = header.to_bytes().unwrap();
+    bytes.extend(&before[paths[0]][length as usize..]);
+    fs::write(paths[0], bytes).unwrap();
+    all_ok(job.recover());
+    assert!(job.files() == before);
+}
