@@ -102,6 +102,14 @@ static inline int check_rounds(int usual)
   return rounds > 1 ? rounds : 1;
 }
 
+/* Whether ranks share cores: then every collective may take a time slice. */
+static inline int check_crowded(void)
+{
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size > (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /* For main of an MPI test: all ranks fail when one does. */
 static inline int check_result_mpi(void)
 {

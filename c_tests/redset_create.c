@@ -185,9 +185,10 @@ static void all_sets(void)
   for (int pattern = 0; pattern < 5; pattern++) {
     created(REDSET_COPY_SINGLE, pattern, 1, 0);
     for (int least = 1; least <= size + 1; least++) {
+      if (check_crowded() && least != 2 && least != 3 && least != size) continue;
       created(REDSET_COPY_XOR, pattern, least, 0);
-      if (check_rounds(10) < 5 && least > 2 && least < size) continue;
-      for (int extra = 1; extra <= size; extra += size > 3 ? 2 : 1) {
+      if (check_crowded() && least != size) continue;
+      for (int extra = 1; extra <= size; extra += check_crowded() ? size - 1 : 1) {
         created(REDSET_COPY_PARTNER, pattern, least, extra);
         created(REDSET_COPY_RS, pattern, least, extra);
       }
@@ -197,7 +198,7 @@ static void all_sets(void)
 
 static void by_type(void)
 {
-  for (int least = 2; least <= 8; least += 3) {
+  for (int least = 2; least <= 8; least += check_crowded() ? 6 : 3) {
     kvtree* config = kvtree_new();
     kvtree_util_set_int(config, REDSET_KEY_CONFIG_SET_SIZE, least);
     CHECK(redset_config(config) == config);
@@ -221,7 +222,7 @@ static void fails(int code, const redset* d)
 {
   CHECK(code != REDSET_SUCCESS);
   CHECK(*d == NULL);
-  created(REDSET_COPY_SINGLE, 0, 1, 0); /* and the next call works */
+  if (!check_crowded()) created(REDSET_COPY_SINGLE, 0, 1, 0); /* and the next call works */
 }
 
 static void wrong_arguments(int bad)
