@@ -151,9 +151,10 @@ fn write_redundancy<C: Comm>(
         .iter()
         .map(|file| (file.clone(), file.path.clone()));
     let chunk = pieces.chunk().unwrap_or(u64::MAX);
+    let summed = config.checksum && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
         Data::new(located.collect(), chunk, config.checksum),
-        Payload::new(names::part(file), length, lengths, config.checksum),
+        Payload::new(names::part(file), length, lengths, summed),
     );
     let begun = unfinished.and(member.payload.begin());
     let have = vec![
@@ -175,10 +176,21 @@ fn write_redundancy<C: Comm>(
         let files = info.files.iter_mut().zip(checksums);
         files.for_each(|(file, checksum)| file.checksum = Some(checksum));
         header.infos = infos(comm, &info)?;
-        header.checksums = member.payload.checksums();
+        header.checksums = match &pieces {
+            // Nothing is computed from copies on the way, so they are what their owners have read.
+            Pieces::Copies(_) => left_neighbours(&info.descriptor)
+                .map(|rank| header.infos[&rank].checksum())
+                .collect(),
+            _ => member.payload.checksums(),
+        };
     }
     summed?;
     member.payload.settle(&header.to_bytes()?)
+}
+
+/// The ranks whose copies this rank keeps, nearest first.
+fn left_neighbours(of: &Descriptor) -> impl Iterator<Item = usize> {
+    (1..=of.scheme.copies()).map(|distance| of.left(distance))
 }
 
 /// The number of each rank.

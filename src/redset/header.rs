@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::sums::joined;
 use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef};
@@ -62,6 +63,12 @@ impl Info {
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.attributes.size).sum()
+    }
+
+    /// Of all files one after the other.
+    pub(super) fn checksum(&self) -> u32 {
+        let files = self.files.iter();
+        joined(files.map(|file| (file.checksum.unwrap_or(0), file.attributes.size)))
     }
 
     pub(super) fn has_checksums(&self) -> bool {

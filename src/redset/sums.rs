@@ -79,6 +79,15 @@ impl Sums {
     }
 }
 
+/// The checksum of stretches that follow each other, from the checksum and length of each.
+pub(super) fn joined(stretches: impl Iterator<Item = (u32, u64)>) -> u32 {
+    let mut sum = Hasher::new();
+    for (checksum, length) in stretches {
+        sum.combine(&Hasher::new_with_initial_len(checksum, length));
+    }
+    sum.finalize()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,12 +113,14 @@ mod tests {
                 }
             }
             prop_assert!(sums.missing().is_empty());
-            let mut start = 0;
+            let (mut start, mut files) = (0, Vec::new());
             for end in ends {
                 let file = &bytes[start as usize..end as usize];
                 prop_assert_eq!(sums.of(start..end), crc32fast::hash(file));
+                files.push((crc32fast::hash(file), end - start));
                 start = end;
             }
+            prop_assert_eq!(joined(files.into_iter()), crc32fast::hash(&bytes));
         }
     }
 }
