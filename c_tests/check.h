@@ -102,10 +102,12 @@ static inline int check_rounds(int usual)
   return rounds > 1 ? rounds : 1;
 }
 
-/* Whether ranks share cores: then every collective may take a time slice. */
+/* Whether ranks share cores: then every collective may take a time slice. STANCHION_TEST_FULL asks for
+ * everything all the same. */
 static inline int check_crowded(void)
 {
   int size;
+  if (getenv("STANCHION_TEST_FULL")) return 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size > (int)sysconf(_SC_NPROCESSORS_ONLN);
 }

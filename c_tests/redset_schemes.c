@@ -329,6 +329,8 @@ int main(int argc, char** argv)
   else protects((struct scheme){REDSET_COPY_XOR, size, 0}, 3, 1);
   set_checksums(1);
   large_files();
+  /* More ranks are left than a rebuild needs to read from. */
+  if (size == 5) protects((struct scheme){REDSET_COPY_RS, 5, 3}, 5000, 4);
   CHECK_OK(redset_finalize());
   MPI_Comm_free(&comm);
   return check_result_mpi();
