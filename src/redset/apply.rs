@@ -29,7 +29,7 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     let parent = &redset.parent;
     commit::resolve(parent, name)?;
     let config = Config::current();
-    let info = agree(parent, note_down(descriptor, files, config.checksum))?;
+    let info = agree(parent, note_down(descriptor, files, config.checksums()))?;
     let new_files = redset.redundancy_files(name)?;
     let [descriptor_file, redundancy_file] = &new_files[..] else {
         return Err(Error::Descriptor("it names no files".into()));
@@ -142,7 +142,7 @@ fn write_redundancy<C: Comm>(
             chunk,
             map: set.map.clone(),
         }),
-        checksums: vec![0; if config.checksum { lengths.len() } else { 0 }],
+        checksums: vec![0; if config.checksums() { lengths.len() } else { 0 }],
     };
     let unfinished = header.to_bytes();
     let length = unfinished.as_ref().map_or(0, |bytes| bytes.len() as u64);
@@ -151,9 +151,9 @@ fn write_redundancy<C: Comm>(
         .iter()
         .map(|file| (file.clone(), file.path.clone()));
     let chunk = pieces.chunk().unwrap_or(u64::MAX);
-    let summed = config.checksum && !matches!(pieces, Pieces::Copies(_));
+    let summed = config.checksums() && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
-        Data::new(located.collect(), chunk, config.checksum),
+        Data::new(located.collect(), chunk, config.checksums()),
         Payload::new(names::part(file), length, lengths, summed),
     );
     let begun = unfinished.and(member.payload.begin());

@@ -9,8 +9,10 @@ use crate::kvtree::{Tree, TreeRef};
 const DEBUG: &CStr = c"DEBUG";
 const SET_SIZE: &CStr = c"SETSIZE";
 const MPI_BUF_SIZE: &CStr = c"MPI_BUF_SIZE";
-/// Ours; the other keys are upstream's.
+/// Ours; the other keys are upstream's. They are shown only once they were set, because clients may
+/// check that they know every key.
 const CHECKSUM: &CStr = c"CHECKSUM";
+const SALVAGE: &CStr = c"SALVAGE";
 
 /// Shown as MPI_BUF_SIZE until the user sets it.
 const USUAL_BUF_SIZE: i32 = 1 << 20;
@@ -22,15 +24,19 @@ pub struct Config {
     pub set_size: i32,
     /// Largest message in bytes; without it the library chooses.
     pub buf_size: Option<i32>,
-    /// Whether new redundancy files carry checksums of the files and of themselves.
-    pub checksum: bool,
+    /// Whether new redundancy files carry checksums of the files and of themselves; if not set, they do.
+    pub checksum: Option<bool>,
+    /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme
+    /// promises to survive; if not set, not.
+    pub salvage: Option<bool>,
 }
 
 static CURRENT: Mutex<Config> = Mutex::new(Config {
     debug: 1,
     set_size: 8,
     buf_size: None,
-    checksum: true,
+    checksum: None,
+    salvage: None,
 });
 
 impl Config {
@@ -42,6 +48,14 @@ impl Config {
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = self;
     }
 
+    pub(super) fn checksums(&self) -> bool {
+        self.checksum.unwrap_or(true)
+    }
+
+    pub(super) fn salvages(&self) -> bool {
+        self.salvage.unwrap_or(false)
+    }
+
     /// These settings, with those that `tree` names changed. Any key or value that is not known is an
     /// error.
     pub fn changed_by(mut self, tree: TreeRef) -> Result<Config> {
@@ -51,7 +65,8 @@ impl Config {
                 _ if key == DEBUG => self.debug = tree.value_int(key)?,
                 _ if key == SET_SIZE => self.set_size = tree.value_int(key)?,
                 _ if key == MPI_BUF_SIZE => self.buf_size = Some(buf_size(tree)?),
-                _ if key == CHECKSUM => self.checksum = tree.value_int(key)? != 0,
+                _ if key == CHECKSUM => self.checksum = Some(tree.value_int(key)? != 0),
+                _ if key == SALVAGE => self.salvage = Some(tree.value_int(key)? != 0),
                 _ => return Err(Error::ConfigKey(key.to_string_lossy().into_owned())),
             }
         }
@@ -64,7 +79,11 @@ impl Config {
         edit.set_int(DEBUG, self.debug);
         edit.set_int(SET_SIZE, self.set_size);
         edit.set_int(MPI_BUF_SIZE, self.buf_size.unwrap_or(USUAL_BUF_SIZE));
-        edit.set_int(CHECKSUM, self.checksum.into());
+        for (key, setting) in [(CHECKSUM, self.checksum), (SALVAGE, self.salvage)] {
+            if let Some(setting) = setting {
+                edit.set_int(key, setting.into());
+            }
+        }
         tree
     }
 }

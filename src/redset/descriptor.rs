@@ -39,6 +39,19 @@ impl Scheme {
         }
     }
 
+    /// Whether a set of `ranks` ranks survives that these have lost something.
+    pub(super) fn tolerates(self, ranks: usize, lost: &[usize]) -> bool {
+        match self {
+            Self::Single => lost.is_empty(),
+            Self::Xor => lost.len() <= 1,
+            Self::ReedSolomon { k } => lost.len() <= k,
+            Self::Partner { replicas } => lost.iter().all(|rank| {
+                let mut holders = (1..=replicas).map(|distance| (rank + distance) % ranks);
+                holders.any(|holder| !lost.contains(&holder))
+            }),
+        }
+    }
+
     /// Whether a set of `ranks` ranks can be protected so.
     pub(super) fn check(self, ranks: usize) -> Result<()> {
         let fits = match self {

@@ -41,10 +41,6 @@ impl Limits {
     /// Of one rank in a process of its own; `largest` is the longest message the user wants.
     pub(super) fn usual(largest: Option<i32>) -> Limits {
         let largest = largest.and_then(|bytes| u64::try_from(bytes).ok());
-        let largest = std::env::var("TB")
-            .ok()
-            .and_then(|v| v.parse::<u64>().ok())
-            .or(largest);
         Limits {
             block: largest.unwrap_or(BLOCK).clamp(1, BUDGET),
             budget: BUDGET,

@@ -148,23 +148,34 @@ impl<'a, C: Comm> Members<'a, C> {
         self.have[self.header.rank]
     }
 
-    /// Rebuilds what is lost, beside its place.
+    /// Whether the scheme promises to survive what is lost.
+    fn is_tolerable(&self) -> bool {
+        let ranks = 0..self.have.len();
+        let lost: Vec<_> = ranks.filter(|&rank| self.have[rank] != Have::ALL).collect();
+        let scheme = self.header.own().descriptor.scheme;
+        scheme.tolerates(self.have.len(), &lost)
+    }
+
+    /// Rebuilds what is lost, beside its place. With `salvage`, whatever can be rebuilt; otherwise only
+    /// what the scheme promises.
     ///
     /// # Collective
     /// Called by all ranks of the set. All come out of it together; an error may be this rank's alone.
-    pub(super) fn repair(mut self, limits: Limits) -> Result<Repair> {
+    pub(super) fn repair(mut self, limits: Limits, salvage: bool) -> Result<Repair> {
         loop {
-            if let Some(repair) = self.attempt(limits)? {
+            if let Some(repair) = self.attempt(limits, salvage)? {
                 return Ok(repair);
             }
         }
     }
 
     /// Rebuilds what is lost, or learns that more is lost than was known.
-    fn attempt(&mut self, limits: Limits) -> Result<Option<Repair>> {
+    fn attempt(&mut self, limits: Limits, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let Some(flows) = self.pieces.flows(&self.have) else {
-            return Err(Error::Lost(all_accounts(comm, &self.account)?));
+        let flows = match self.pieces.flows(&self.have) {
+            Some(flows) if salvage || self.is_tolerable() => flows,
+            Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
+            None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
         let mut repair = Repair {
             redundancy: (!self.own().payload).then(|| self.redundancy.clone()),

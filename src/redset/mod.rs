@@ -71,6 +71,12 @@ pub enum Error {
     /// More is lost than the scheme tolerates, or no scheme protects it.
     #[error("too much is lost to rebuild it: {0}")]
     Lost(String),
+    /// More ranks have lost something than the scheme promises to survive, but enough is left of them.
+    #[error(
+        "more is lost than the scheme promises to survive; redset_config with SALVAGE=1 lets the next \
+         recover rebuild it all the same: {0}"
+    )]
+    Intolerable(String),
     #[error("{path}: {what}", path = path.display())]
     BadFile { path: PathBuf, what: String },
     #[error(transparent)]

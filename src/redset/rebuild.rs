@@ -58,7 +58,8 @@ pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
 pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRef>) -> Result<()> {
     let found = Found::read(kind, files)?;
     let moved = map.map(paths_of);
-    let limits = Limits::usual(Config::current().buf_size).shared_by(found.infos.len());
+    let config = Config::current();
+    let limits = Limits::usual(config.buf_size).shared_by(found.infos.len());
     let ranks = local::run(found.infos.len(), |comm| {
         let rank = comm.rank();
         let set = found.set(comm);
@@ -68,7 +69,7 @@ pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRe
             of_original: Box::new(|path| present(moved.as_ref(), path)),
         };
         let surveyed = Members::survey(&set, descriptor, &location);
-        let repaired = surveyed.and_then(|members| members.repair(limits));
+        let repaired = surveyed.and_then(|members| members.repair(limits, config.salvages()));
         let placed = agree(&set.comm, repaired)?.commit();
         agree(&set.comm, placed)
     });

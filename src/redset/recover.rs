@@ -29,11 +29,12 @@ pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Res
 
 fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
-    let limits = Limits::usual(Config::current().buf_size);
+    let config = Config::current();
+    let limits = Limits::usual(config.buf_size);
     let found = Members::survey(set, descriptor, &Location::usual(name, descriptor));
     let repair = agree(
         &redset.parent,
-        found.and_then(|members| members.repair(limits)),
+        found.and_then(|members| members.repair(limits, config.salvages())),
     )?;
     let file = names::descriptor_file(name, descriptor.world_rank);
     let has_descriptor = commit::described(&file, descriptor.world_rank).is_some();

@@ -136,19 +136,6 @@ fn schemes(ranks: usize) -> Vec<Scheme> {
     partner.chain([Scheme::Xor]).chain(rs).collect()
 }
 
-/// Whether a set of `ranks` survives the loss of all files of these ranks.
-fn survives(scheme: Scheme, ranks: usize, lost: &[usize]) -> bool {
-    match scheme {
-        Scheme::Single => lost.is_empty(),
-        Scheme::Xor => lost.len() <= 1,
-        Scheme::ReedSolomon { k } => lost.len() <= k,
-        Scheme::Partner { replicas } => lost.iter().all(|rank| {
-            let mut holders = (1..=replicas).map(|distance| (rank + distance) % ranks);
-            holders.any(|holder| !lost.contains(&holder))
-        }),
-    }
-}
-
 /// A job and the ranks that it loses: none, or some, or just more than its scheme tolerates.
 fn job() -> impl Strategy<Value = (Job, Vec<usize>)> {
     let sizes = prop::collection::vec(prop::collection::vec(0usize..3000, 1..4), 2..13);
@@ -175,7 +162,7 @@ proptest! {
         job.lose(|rank, _| lost.contains(&rank));
         let left = job.files();
         let verdicts = job.recover();
-        if survives(job.scheme, job.ranks(), &lost) {
+        if job.scheme.tolerates(job.ranks(), &lost) {
             all_ok(verdicts);
             prop_assert!(job.files() == before);
             all_ok(job.verify());
@@ -385,5 +372,30 @@ fn a_header_of_another_length_does_not_move_the_redundancy() {
     bytes.extend(&before[paths[0]][length as usize..]);
     fs::write(paths[0], bytes).unwrap();
     all_ok(job.recover());
+    assert!(job.files() == before);
+}
+
+/// Ranks that lost their files but not their redundancy, more than the scheme promises to survive.
+#[test]
+fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
+    let scheme = Scheme::Partner { replicas: 1 };
+    let job = Job::new(scheme, 3, vec![vec![300], vec![200], vec![100]]);
+    all_ok(job.apply());
+    let before = job.files();
+    job.lose(|rank, path| rank < 2 && !is_redundancy(path));
+    let left = job.files();
+    for verdict in job.recover() {
+        assert!(verdict.unwrap_err().to_string().contains("SALVAGE"));
+    }
+    assert!(job.files() == left);
+    all_ok(run(3, |comm| {
+        let name = job.name(comm.rank());
+        let (redset, formed) = recover::find_sets(grouping::same(&comm)?, &name, Ok(()))?;
+        formed?;
+        let (descriptor, set) = redset.ready()?;
+        let location = members::Location::usual(&name, descriptor);
+        let members = members::Members::survey(set, descriptor, &location)?;
+        members.repair(engine::Limits::usual(None), true)?.commit()
+    }));
     assert!(job.files() == before);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::header::Header;
 use super::super::rebuild::{Kind, contents, rebuild};
-use super::{Scheme, fast_tempdir, survives};
+use super::{Scheme, fast_tempdir};
 use crate::kvtree::Tree;
 
 /// A copy of a golden set.
@@ -97,7 +97,7 @@ impl Golden {
             }
             let left = self.files();
             let outcome = self.rebuild();
-            if survives(self.scheme, ranks, &lost) {
+            if self.scheme.tolerates(ranks, &lost) {
                 outcome.unwrap();
                 assert!(self.files() == before, "{lost:?}");
             } else {
