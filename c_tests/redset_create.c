@@ -270,6 +270,25 @@ static void different_wishes(int bad)
   fails(create(REDSET_COPY_XOR, group_of(0, rank), rank == bad ? 2 : size, 0, &d), &d);
 }
 
+static void set_checksums(int on)
+{
+  kvtree* config = kvtree_new();
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_CHECKSUM, on);
+  CHECK(redset_config(config) == config);
+  kvtree_delete(&config);
+}
+
+static void with_different_settings(int here, redset d)
+{
+  redset found = NULL;
+  set_checksums(!here);
+  CHECK(redset_apply(0, NULL, "ck.", d) != REDSET_SUCCESS);
+  CHECK_ERROR("settings");
+  CHECK(redset_recover(comm, "ck.", &found) != REDSET_SUCCESS);
+  CHECK_OK(redset_delete(&found));
+  set_checksums(1);
+}
+
 static void wrong_calls_on_a_descriptor(int bad)
 {
   int here = rank == bad;
@@ -289,6 +308,7 @@ static void wrong_calls_on_a_descriptor(int bad)
   CHECK(redset_unapply(here ? NULL : "ck.", d) != REDSET_SUCCESS);
   CHECK_ERROR("name");
   CHECK_OK(redset_apply(0, NULL, "ck.", d));
+  if (size > 1) with_different_settings(here, d);
 
   CHECK(redset_recover(comm, here ? NULL : "ck.", &found) != REDSET_SUCCESS);
   CHECK(found != NULL);

@@ -282,7 +282,8 @@ unsafe fn create(
     let given = has_place.then_some(()).ok_or(Error::Null("d"));
     let given = given.and_then(|()| Ok((scheme?, needed(group, "group")?, set_size(size)?)));
     let (scheme, group, size) = agree(&comm, given)?;
-    check_same(&comm, scheme, size)?;
+    let kind = scheme.name().to_bytes()[0].into();
+    check_same(&comm, "sets", [kind, scheme.copies() as u64, size as u64])?;
     let redset = room::create(&comm, scheme, Some(group.to_bytes()), size)?;
     // SAFETY: not NULL, or the ranks had not agreed.
     unsafe { d.write(Held::hand_out(comm, Some(redset))) };
@@ -300,15 +301,22 @@ fn set_size(size: c_int) -> Result<usize> {
 }
 
 /// Ranks that want different things would wait for each other.
-fn check_same(comm: &impl Comm, scheme: Scheme, size: usize) -> Result<()> {
-    let kind = u64::from(scheme.name().to_bytes()[0]);
-    let wanted = [kind, scheme.copies() as u64, size as u64];
+fn check_same<const N: usize>(comm: &impl Comm, what: &str, wanted: [u64; N]) -> Result<()> {
     let mut most = [wanted, wanted.map(|number| !number)];
     comm.allreduce(Op::Max, most.as_flattened_mut())?;
     match most[0] == most[1].map(|number| !number) {
         true => Ok(()),
-        false => Err(Error::Mismatch("they ask for different sets".into())),
+        false => Err(Error::Mismatch(format!("they ask for different {what}"))),
     }
+}
+
+/// As [`check_same`] for the settings that decide who sends what to whom.
+fn check_settings(comm: &impl Comm) -> Result<()> {
+    let Config {
+        buf_size, checksum, ..
+    } = Config::current();
+    let buf_size = buf_size.map_or(0, |bytes| bytes as u64);
+    check_same(comm, "settings", [buf_size, checksum.into()])
 }
 
 /// Deletes a descriptor and sets the pointer to NULL.
@@ -348,6 +356,7 @@ pub unsafe extern "C" fn redset_apply(
         let given = paths(numfiles, files).and_then(|files| Ok((files, self::name(name)?)));
         let given = given.and_then(|given| Ok((given, held.redset()?)));
         let ((files, name), redset) = held.agree(given)?;
+        check_settings(&held.comm)?;
         redset.apply(&files, name)
     })
 }
@@ -373,7 +382,8 @@ pub unsafe extern "C" fn redset_recover(
         let comm = own_comm(comm)?;
         let given = has_place.then_some(()).ok_or(Error::Null("d"));
         let given = given.and_then(|()| self::name(name));
-        let (redset, verdict) = match agree(&comm, given) {
+        let given = agree(&comm, given).and_then(|name| check_settings(&comm).map(|()| name));
+        let (redset, verdict) = match given {
             Ok(name) => room::recover(&comm, name).map(|(d, verdict)| (Some(d), verdict))?,
             Err(cause) => (None, Err(cause)),
         };
