@@ -385,15 +385,22 @@ static void settings(void)
   CHECK_INT(setting(REDSET_KEY_CONFIG_DEBUG), 1);
   CHECK_INT(setting(REDSET_KEY_CONFIG_SET_SIZE), 8);
   CHECK_INT(setting(REDSET_KEY_CONFIG_MPI_BUF_SIZE), 1 << 20);
-  CHECK_INT(setting(REDSET_KEY_CONFIG_CHECKSUM), 1);
-  kvtree* config = kvtree_new();
+
+  /* Upstream's clients find only keys that they know. */
+  kvtree* config = redset_config(NULL);
+  CHECK_INT(kvtree_size(config), 3);
+  kvtree_delete(&config);
+
+  config = kvtree_new();
   CHECK(redset_config(config) == config);
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_SET_SIZE, 3);
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_CHECKSUM, 0);
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_SALVAGE, 0);
   kvtree_util_set_bytecount(config, REDSET_KEY_CONFIG_MPI_BUF_SIZE, 12345);
   CHECK(redset_config(config) == config);
   CHECK_INT(setting(REDSET_KEY_CONFIG_SET_SIZE), 3);
   CHECK_INT(setting(REDSET_KEY_CONFIG_CHECKSUM), 0);
+  CHECK_INT(setting(REDSET_KEY_CONFIG_SALVAGE), 0);
   CHECK_INT(setting(REDSET_KEY_CONFIG_MPI_BUF_SIZE), 12345);
 
   /* Nothing is half applied. */

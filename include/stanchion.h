@@ -33,6 +33,10 @@ typedef void (*stanchion_log_callback)(int level, const char* text, void* user);
 /* A key of redset_config: 0 leaves checksums out of new redundancy files, 1 (the default) puts them in. */
 #define REDSET_KEY_CONFIG_CHECKSUM "CHECKSUM"
 
+/* A key of redset_config: 1 lets recover rebuild all it can although more ranks have lost something than
+ * the scheme promises to survive; 0 (the default) makes that an error. */
+#define REDSET_KEY_CONFIG_SALVAGE "SALVAGE"
+
 /** A redset descriptor in the open. */
 typedef struct {
   int enabled;

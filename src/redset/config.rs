@@ -48,11 +48,11 @@ impl Config {
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = self;
     }
 
-    pub(super) fn checksums(&self) -> bool {
+    pub fn checksums(&self) -> bool {
         self.checksum.unwrap_or(true)
     }
 
-    pub(super) fn salvages(&self) -> bool {
+    pub fn salvages(&self) -> bool {
         self.salvage.unwrap_or(false)
     }
 

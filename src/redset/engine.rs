@@ -18,7 +18,7 @@ use crate::erasure;
 
 const TAG: Tag = 0x7265;
 /// Blocks hold at most so many bytes: small enough for a processor's cache, large enough for a network.
-const BLOCK: u64 = 128 << 10;
+const BLOCK: u64 = 256 << 10;
 /// All blocks together.
 const BUDGET: u64 = 24 << 20;
 
@@ -163,10 +163,11 @@ impl Schedule<'_> {
 /// Blocks that each rank holds while the flows of a step are under way: it reads in three stages,
 /// gathers in two, has results in three, and gets results of others in two.
 fn blocks_of_ranks(group: &[Flow]) -> Vec<u64> {
-    let places = group
+    let ranks = group
         .iter()
-        .flat_map(|flow| flow.sources.iter().chain(&flow.targets));
-    let ranks = places.map(|place| place.rank + 1).max().unwrap_or(0);
+        .flat_map(Flow::ranks)
+        .max()
+        .map_or(0, |rank| rank + 1);
     let mut blocks = vec![0; ranks];
     for (number, flow) in group.iter().enumerate() {
         let sources = flow.sources.len() as u64;

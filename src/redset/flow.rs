@@ -33,12 +33,27 @@ pub(super) struct Flow {
     pub(super) workers: Workers,
 }
 
+impl Flow {
+    /// All ranks that take part.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = usize> {
+        let places = self.sources.iter().chain(&self.targets);
+        let workers = match &self.workers {
+            Workers::AtTargets => &[][..],
+            Workers::InTurn(ranks) => ranks,
+        };
+        places
+            .map(|place| place.rank)
+            .chain(workers.iter().copied())
+    }
+}
+
 /// Who computes.
 #[derive(Clone, Debug)]
 pub(super) enum Workers {
-    /// Each target its own bytes. Right where all ranks have something to compute.
+    /// Each target its own bytes: nothing has to be sent on.
     AtTargets,
-    /// These ranks, block by block in turn. Spreads the work of a few targets over the others.
+    /// These ranks, block by block in turn, for all targets. Sources reach one rank instead of every
+    /// target, and the work of a few targets is spread over the others.
     InTurn(Vec<usize>),
 }
 
@@ -100,22 +115,19 @@ pub(super) fn copy(copies: &Copies, have: &[Have]) -> Flows {
 
 /// What completes a set under XOR or RS; `parity` has the coefficient of each rank in each row.
 pub(super) fn solve(stripes: &Stripes, parity: &[Vec<u8>], have: &[Have]) -> Flows {
-    let workers = Workers::of(have);
     let all = (0..stripes.ranks).map(|stripe| Stripe::new(stripes, stripe, have));
     let incomplete = all.filter(|stripe| !stripe.is_complete());
-    incomplete
-        .map(|stripe| stripe.flow(parity, &workers))
-        .collect()
-}
-
-impl Workers {
-    fn of(have: &[Have]) -> Workers {
-        let complete = (0..have.len()).filter(|&rank| have[rank] == Have::ALL);
-        match complete.collect::<Vec<_>>() {
-            none if none.is_empty() => Workers::AtTargets,
-            some => Workers::InTurn(some),
-        }
+    let mut flows: Vec<_> = incomplete
+        .map(|stripe| stripe.flow(parity))
+        .collect::<Option<_>>()?;
+    // Every rank is the only target of one stripe, so the work is spread already.
+    let encodes = have.iter().all(|have| have.data && !have.payload);
+    if encodes && stripes.k == 1 {
+        flows
+            .iter_mut()
+            .for_each(|flow| flow.workers = Workers::AtTargets);
     }
+    Some(flows)
 }
 
 /// The ranks of one stripe by what they contribute.
@@ -160,7 +172,7 @@ impl<'a> Stripe<'a> {
     }
 
     /// The flow that completes the stripe, if enough is left of it.
-    fn flow(mut self, parity: &[Vec<u8>], workers: &Workers) -> Option<Flow> {
+    fn flow(mut self, parity: &[Vec<u8>]) -> Option<Flow> {
         if self.lost_data.len() > self.parity.len() {
             return None;
         }
@@ -170,19 +182,15 @@ impl<'a> Stripe<'a> {
         let rows_of_parity = lost_parity.map(|(row, _)| self.row_of(&parity[*row], &lost_rows));
         let rows = lost_rows.iter().cloned().chain(rows_of_parity).collect();
         let holders = self.parity.iter().map(|(_, rank)| rank);
+        let sources: Vec<usize> = self.data.iter().chain(holders).copied().collect();
         let lost_holders = self.lost_parity.iter().map(|(_, rank)| rank);
         let targets = self.lost_data.iter().chain(lost_holders);
         Some(Flow {
             length: self.stripes.chunk,
-            sources: self
-                .data
-                .iter()
-                .chain(holders)
-                .map(|&r| self.place(r))
-                .collect(),
-            targets: targets.map(|&r| self.place(r)).collect(),
+            sources: sources.iter().map(|&rank| self.place(rank)).collect(),
+            targets: targets.map(|&rank| self.place(rank)).collect(),
             rows,
-            workers: workers.clone(),
+            workers: Workers::InTurn(sources),
         })
     }
 

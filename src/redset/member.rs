@@ -217,7 +217,7 @@ impl Data {
                 continue;
             }
             let fd = open_one(&mut self.open, index, || file.open_beside())?;
-            let settled = set_attributes(&*fd, &file.record.attributes).and_then(|()| sync(fd));
+            let settled = set_attributes(fd, &file.record.attributes).and_then(|()| sync(fd));
             settled.map_err(|error| file.bad(error))?;
         }
         self.open.clear();

@@ -23,11 +23,13 @@ const TAG: Tag = 0x6d62;
 /// Longest account of one rank's losses in a message of all ranks.
 const ACCOUNT: usize = 512;
 
+/// Where a file is now that was at the given path.
+pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<PathBuf> + 'a>;
+
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
     pub(super) redundancy: PathBuf,
-    /// Where a file is now that was at the given path.
-    pub(super) of_original: Box<dyn Fn(&Path) -> Result<PathBuf> + 'a>,
+    pub(super) of_original: Relocation<'a>,
 }
 
 impl Location<'_> {

@@ -399,3 +399,13 @@ fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
     }));
     assert!(job.files() == before);
 }
+
+#[test]
+fn a_worker_that_neither_gives_nor_gets_anything_is_counted() {
+    let job = Job::new(Scheme::ReedSolomon { k: 3 }, 5, vec![vec![400]; 5]);
+    all_ok(job.apply());
+    let before = job.files();
+    job.lose(|rank, path| (1..3).contains(&rank) && !is_redundancy(path));
+    all_ok(job.recover());
+    assert!(job.files() == before);
+}
