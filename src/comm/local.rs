@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+use super::{Comm, Error, Op, Result, Tag, Underway, check_length, check_rank};
 
 /// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -184,7 +184,38 @@ fn combine_all(op: Op, parts: &[Vec<u64>], into: &mut [u64]) {
     }
 }
 
+/// Messages to be received: those to be sent are with their receivers already.
+pub struct Expected {
+    world: Arc<World>,
+    messages: Vec<(usize, Address, Vec<u8>)>,
+}
+
+impl Underway for Expected {
+    fn finish(mut self) -> Result<Vec<Vec<u8>>> {
+        std::mem::take(&mut self.messages)
+            .into_iter()
+            .map(|(from, address, mut bytes)| {
+                let message = self.world.take(address).ok_or(Error::PeerGone(from))?;
+                check_length(from, bytes.len(), message.len())?;
+                bytes.copy_from_slice(&message);
+                Ok(bytes)
+            })
+            .collect()
+    }
+}
+
+impl Drop for Expected {
+    /// Left-over mail would answer the next call.
+    fn drop(&mut self) {
+        for (_, address, _) in self.messages.drain(..) {
+            self.world.take(address);
+        }
+    }
+}
+
 impl Comm for LocalComm {
+    type Underway = Expected;
+
     fn rank(&self) -> usize {
         self.rank
     }
@@ -206,22 +237,39 @@ impl Comm for LocalComm {
         Ok(())
     }
 
-    fn transfer_while(
+    fn transfer(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
-        work: impl FnOnce(),
     ) -> Result<()> {
         let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
         peers.try_for_each(|peer| check_rank(peer, self.size()))?;
         for (to, bytes) in sends {
             self.send(*to, tag, bytes)?;
         }
-        work();
         // Every receive runs even after a failure, as it does under MPI.
         let ended = recvs.iter_mut().map(|(from, b)| self.recv(*from, tag, b));
         ended.fold(Ok(()), Result::and)
+    }
+
+    fn start(
+        &self,
+        tag: Tag,
+        sends: Vec<(usize, Arc<Vec<u8>>)>,
+        recvs: Vec<(usize, Vec<u8>)>,
+    ) -> Result<Expected> {
+        for (to, bytes) in &sends {
+            self.send(*to, tag, bytes)?;
+        }
+        let address = |(from, bytes)| {
+            let address = self.address(from, self.rank, Some(tag))?;
+            Ok((from, address, bytes))
+        };
+        Ok(Expected {
+            world: self.world.clone(),
+            messages: recvs.into_iter().map(address).collect::<Result<_>>()?,
+        })
     }
 
     fn barrier(&self) -> Result<()> {

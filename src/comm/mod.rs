@@ -7,6 +7,8 @@
 //! A rank-local failure inside a collective must not leave the others waiting: a rank carries it
 //! along to the next agreement point ([`agree`]), where all ranks learn one verdict.
 
+use std::sync::Arc;
+
 mod agree;
 pub mod local;
 #[cfg(feature = "mpi")]
@@ -62,31 +64,30 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Point-to-point calls pair up by (sender, receiver, tag) in order; both sides agree on the length
 /// beforehand. Collective calls are made by all ranks in the same order with matching lengths.
 pub trait Comm: Sized {
+    type Underway: Underway;
+
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
 
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()>;
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()>;
 
-    /// Starts all given sends and receives at once, does the `work` meanwhile, and returns when both
-    /// the work and every message are complete.
-    fn transfer_while(
-        &self,
-        tag: Tag,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-        work: impl FnOnce(),
-    ) -> Result<()>;
-
-    /// As [`Comm::transfer_while`] with nothing else to do.
+    /// Runs all given sends and receives at once and returns when every one is complete.
     fn transfer(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()> {
-        self.transfer_while(tag, sends, recvs, || ())
-    }
+    ) -> Result<()>;
+
+    /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
+    /// receive into is as long as its message.
+    fn start(
+        &self,
+        tag: Tag,
+        sends: Vec<(usize, Arc<Vec<u8>>)>,
+        recvs: Vec<(usize, Vec<u8>)>,
+    ) -> Result<Self::Underway>;
 
     fn barrier(&self) -> Result<()>;
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()>;
@@ -103,6 +104,12 @@ pub trait Comm: Sized {
 
     /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
+}
+
+/// Messages that [`Comm::start`] has started. Dropped, it waits for them.
+pub trait Underway {
+    /// Waits for all of them and returns those that were received, in the order they were asked for.
+    fn finish(self) -> Result<Vec<Vec<u8>>>;
 }
 
 /// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from

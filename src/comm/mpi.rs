@@ -16,13 +16,14 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 pub use mpi_sys::MPI_Comm;
 use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
 use flight::Flight;
+pub use flight::Journey;
 use user::{ReturnErrors, free, is_running, return_errors, split};
 pub use user::{is_proc_null, null_comm, split_for_user};
 
@@ -182,6 +183,8 @@ fn numbers() -> MPI_Datatype {
 }
 
 impl Comm for MpiComm {
+    type Underway = Journey;
+
     fn rank(&self) -> usize {
         self.rank
     }
@@ -230,12 +233,11 @@ impl Comm for MpiComm {
     /// Here a message must not be longer than agreed. MPI promises an error for that, but Open MPI may
     /// write past the buffer, and MPICH hands the failure of a non-blocking request to the error
     /// handler of the world communicator, which is not ours to change.
-    fn transfer_while(
+    fn transfer(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
-        work: impl FnOnce(),
     ) -> Result<()> {
         let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
         peers.try_for_each(|peer| check_rank(peer, self.size))?;
@@ -248,10 +250,26 @@ impl Comm for MpiComm {
             let started = flight.start_send(self, tag, *to, bytes);
             flight.note(started);
         }
-        // MPI uses the buffers until all is complete, so a panic has to wait for that.
-        let worked = catch_unwind(AssertUnwindSafe(work));
-        let ended = flight.finish();
-        worked.map_or_else(|panic| resume_unwind(panic), |()| ended)
+        flight.finish()
+    }
+
+    /// As [`Comm::transfer`] in what it does about failures.
+    fn start(
+        &self,
+        tag: Tag,
+        sends: Vec<(usize, Arc<Vec<u8>>)>,
+        recvs: Vec<(usize, Vec<u8>)>,
+    ) -> Result<Journey> {
+        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        let mut journey = Journey::with(sends.len() + recvs.len());
+        for (from, bytes) in recvs {
+            journey.receive(self, tag, from, bytes);
+        }
+        for (to, bytes) in sends {
+            journey.send(self, tag, to, bytes);
+        }
+        Ok(journey)
     }
 
     fn barrier(&self) -> Result<()> {

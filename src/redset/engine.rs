@@ -1,22 +1,28 @@
 //! Carries out flows, block by block, with reading, network, arithmetic and writing overlapping.
 //!
-//! All ranks walk through the same steps; a step has one block of each of some flows. Five steps are
-//! under way at once, each in another stage: while the blocks of step `t` travel from their sources to
-//! the workers and the results of step `t - 2` travel from the workers to their targets, this rank reads
-//! step `t + 1`, computes step `t - 1` and writes step `t - 3`. Blocks come from a pool, so memory is
-//! bounded by [`BUDGET`] whatever the files are.
+//! All ranks walk through the same steps; a step has one block of each of some flows. A rank reads its
+//! blocks of a step and sends them to the workers, computes and writes what it has received meanwhile for
+//! an earlier step, and writes the results that others have sent it for one before that. So what it waits
+//! for was sent [`AHEAD`] steps ago. Blocks come from a pool; [`BUDGET`] bounds them whatever the files are.
 //!
 //! A rank whose disk fails goes on, because the others wait for its blocks; its caller gets the error
 //! at the end and tells the others.
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::Result;
 use super::flow::{Flow, Part, Place, Workers};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Tag, Underway};
 use crate::erasure;
 
-const TAG: Tag = 0x7265;
+const GATHER: Tag = 0x7265;
+const RETURN: Tag = 0x7266;
+/// How many steps a rank goes on before it needs what others send it for the first of them.
+const AHEAD: usize = 2;
+/// Steps whose blocks a rank holds at the same time.
+const UNDERWAY: u64 = AHEAD as u64 + 1;
 /// Blocks hold at most so many bytes: small enough for a processor's cache, large enough for a network.
 const BLOCK: u64 = 256 << 10;
 /// All blocks together.
@@ -72,23 +78,27 @@ pub(super) fn run<C: Comm>(
         comm,
         flows,
         rank: comm.rank(),
-        disk: Disk {
-            streams,
-            outcome: Ok(()),
-        },
+        streams,
+        written: Ok(()),
         pool: Pool::default(),
     };
-    let mut steps = schedule.steps();
-    // The steps under way, oldest first: written, returned, computed, gathered, read.
-    let mut line: VecDeque<Option<Step>> = VecDeque::from([const { None }; 4]);
-    loop {
-        line.push_back(steps.next().map(|cuts| machine.plan(cuts)));
-        if line.iter().all(Option::is_none) {
-            return machine.disk.outcome;
+    let (mut gathering, mut returning) = (VecDeque::new(), VecDeque::new());
+    for cuts in schedule.steps() {
+        gathering.push_back(machine.read(cuts)?);
+        if gathering.len() > AHEAD {
+            returning.extend(machine.compute_first(&mut gathering)?);
         }
-        machine.advance(&mut line)?;
-        line.pop_front();
+        if returning.len() > AHEAD {
+            machine.write_first(&mut returning)?;
+        }
     }
+    while !gathering.is_empty() {
+        returning.extend(machine.compute_first(&mut gathering)?);
+    }
+    while !returning.is_empty() {
+        machine.write_first(&mut returning)?;
+    }
+    machine.written
 }
 
 /// One block of one flow.
@@ -160,8 +170,7 @@ impl Schedule<'_> {
     }
 }
 
-/// Blocks that each rank holds while the flows of a step are under way: it reads in three stages,
-/// gathers in two, has results in three, and gets results of others in two.
+/// Blocks that each rank holds while the flows of a step are under way, times the steps that are.
 fn blocks_of_ranks(group: &[Flow]) -> Vec<u64> {
     let ranks = group
         .iter()
@@ -173,18 +182,18 @@ fn blocks_of_ranks(group: &[Flow]) -> Vec<u64> {
         let sources = flow.sources.len() as u64;
         flow.sources
             .iter()
-            .for_each(|source| blocks[source.rank] += 3);
+            .for_each(|source| blocks[source.rank] += UNDERWAY);
         match &flow.workers {
             Workers::AtTargets => {
                 let workers = flow.targets.iter().map(|target| target.rank);
-                workers.for_each(|worker| blocks[worker] += 2 * sources + 3);
+                workers.for_each(|worker| blocks[worker] += UNDERWAY * sources + 1);
             }
             Workers::InTurn(workers) => {
                 flow.targets
                     .iter()
-                    .for_each(|target| blocks[target.rank] += 2);
+                    .for_each(|target| blocks[target.rank] += UNDERWAY);
                 let worker = workers[number % workers.len()];
-                blocks[worker] += 2 * sources + 3 * flow.targets.len() as u64;
+                blocks[worker] += UNDERWAY * (sources + flow.targets.len() as u64);
             }
         }
     }
@@ -202,10 +211,27 @@ impl Pool {
         block
     }
 
+    /// Room for each of these blocks, and whom it comes from.
+    fn take_for<'a>(
+        &mut self,
+        arrivals: impl Iterator<Item = &'a Arrival>,
+    ) -> Vec<(usize, Vec<u8>)> {
+        let room = arrivals.map(|arrival| (arrival.from, self.take(arrival.length)));
+        room.collect()
+    }
+
     fn give(&mut self, blocks: impl IntoIterator<Item = Vec<u8>>) {
         // A block that went on as a result has left an empty one behind.
         self.0
             .extend(blocks.into_iter().filter(|block| block.capacity() > 0));
+    }
+
+    /// Takes back blocks that nobody else uses any more.
+    fn give_shared(&mut self, blocks: impl IntoIterator<Item = Arc<Vec<u8>>>) {
+        let unshared = blocks
+            .into_iter()
+            .filter_map(|block| Arc::try_unwrap(block).ok());
+        self.give(unshared.collect::<Vec<_>>());
     }
 }
 
@@ -217,25 +243,21 @@ struct Step {
     /// Blocks of other ranks that this rank computes with.
     gathers: Vec<Arrival>,
     tasks: Vec<Task>,
-    results: Vec<Outcome>,
     /// Results that another rank computes for this one.
-    returns: Vec<Arrival>,
+    returns: Vec<(Arrival, Place)>,
 }
 
 struct Read {
     place: Place,
     length: usize,
     workers: Vec<usize>,
-    block: Vec<u8>,
+    block: Arc<Vec<u8>>,
 }
 
 /// A block that comes from another rank.
 struct Arrival {
     from: usize,
     length: usize,
-    /// Where it is to be written, if it is a result.
-    target: Option<Place>,
-    block: Vec<u8>,
 }
 
 /// One computation: some rows of a flow.
@@ -243,7 +265,8 @@ struct Task {
     flow: usize,
     length: usize,
     inputs: Vec<Input>,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
+    targets: Vec<Place>,
 }
 
 /// Which block of the step a source is.
@@ -253,92 +276,131 @@ enum Input {
     Gathered(usize),
 }
 
-/// A computed block and where it goes.
-struct Outcome {
-    target: Place,
-    block: Vec<u8>,
+/// A step whose sources are on their way to the workers.
+struct Gathering<C: Comm> {
+    step: Step,
+    underway: C::Underway,
 }
 
-/// The bytes of this rank, and its first failure to write them.
-struct Disk<'a, S> {
-    streams: &'a mut S,
-    outcome: Result<()>,
-}
-
-impl<S: Streams> Disk<'_, S> {
-    fn read(&mut self, place: Place, block: &mut [u8]) {
-        self.streams.read(place.part, place.offset, block);
-    }
-
-    fn write(&mut self, place: Place, block: &[u8]) {
-        if self.outcome.is_ok() {
-            self.outcome = self.streams.write(place.part, place.offset, block);
-        }
-    }
+/// A step whose results are on their way to the targets.
+struct Returning<C: Comm> {
+    places: Vec<Place>,
+    sent: Vec<Arc<Vec<u8>>>,
+    underway: C::Underway,
 }
 
 struct Machine<'a, C, S> {
     comm: &'a C,
     flows: &'a [Flow],
     rank: usize,
-    disk: Disk<'a, S>,
+    streams: &'a mut S,
+    /// The first failure to write.
+    written: Result<()>,
     pool: Pool,
 }
 
 impl<C: Comm, S: Streams> Machine<'_, C, S> {
-    /// What this rank has to do in a step.
-    fn plan(&self, cuts: Vec<Cut>) -> Step {
+    /// Reads this rank's blocks of a step and sends them to the workers.
+    fn read(&mut self, cuts: Vec<Cut>) -> Result<Gathering<C>> {
         let mut step = Step::default();
         for cut in cuts {
             step.add(self.rank, cut, &self.flows[cut.flow]);
         }
-        step
+        let mut sends = Vec::new();
+        for own in &mut step.reads {
+            let mut block = self.pool.take(own.length);
+            let Place { part, offset, .. } = own.place;
+            self.streams.read(part, offset, &mut block);
+            own.block = Arc::new(block);
+            let others = own.workers.iter().filter(|&&worker| worker != self.rank);
+            sends.extend(others.map(|&worker| (worker, own.block.clone())));
+        }
+        let recvs = self.pool.take_for(step.gathers.iter());
+        let underway = self.comm.start(GATHER, sends, recvs)?;
+        Ok(Gathering { step, underway })
     }
 
-    /// Takes every step in the line through its stage.
-    fn advance(&mut self, line: &mut VecDeque<Option<Step>>) -> Result<()> {
-        let [written, returned, computed, gathered, read] = line.make_contiguous() else {
+    /// Computes what this rank computes in the oldest step, writes its own results and sends the others.
+    fn compute_first(&mut self, line: &mut VecDeque<Gathering<C>>) -> Result<Option<Returning<C>>> {
+        let Some(Gathering { step, underway }) = line.pop_front() else {
+            return Ok(None);
+        };
+        let mut gathered = underway.finish()?;
+        let mut sends = Vec::new();
+        for task in &step.tasks {
+            for (target, block) in self.compute(task, &step.reads, &mut gathered) {
+                if target.rank == self.rank {
+                    self.write(target, &block);
+                    self.pool.give([block]);
+                } else {
+                    sends.push((target.rank, Arc::new(block)));
+                }
+            }
+        }
+        self.pool.give(gathered);
+        self.pool
+            .give_shared(step.reads.into_iter().map(|read| read.block));
+        let sent = sends.iter().map(|(_, block)| block.clone()).collect();
+        let recvs = self
+            .pool
+            .take_for(step.returns.iter().map(|(arrival, _)| arrival));
+        Ok(Some(Returning {
+            places: step.returns.iter().map(|(_, place)| *place).collect(),
+            sent,
+            underway: self.comm.start(RETURN, sends, recvs)?,
+        }))
+    }
+
+    fn compute(
+        &mut self,
+        task: &Task,
+        reads: &[Read],
+        gathered: &mut [Vec<u8>],
+    ) -> Vec<(Place, Vec<u8>)> {
+        let rows = &self.flows[task.flow].rows[task.rows.clone()];
+        if let ([Input::Gathered(index)], [target], [1]) =
+            (&task.inputs[..], &task.targets[..], &rows[0][..])
+        {
+            // A copy: the block that came is the result.
+            return vec![(*target, std::mem::take(&mut gathered[*index]))];
+        }
+        let inputs = task.inputs.iter().map(|input| match *input {
+            Input::Read(index) => &reads[index].block[..],
+            Input::Gathered(index) => &gathered[index][..],
+        });
+        let inputs: Vec<_> = inputs.collect();
+        let rows: Vec<_> = rows.iter().map(|row| &row[..]).collect();
+        let blocks = task
+            .targets
+            .iter()
+            .map(|target| (*target, self.pool.take(task.length)));
+        let mut results: Vec<_> = blocks.collect();
+        let mut targets: Vec<_> = results
+            .iter_mut()
+            .map(|(_, block)| &mut block[..])
+            .collect();
+        erasure::combine(&mut targets, &rows, &inputs, false);
+        results
+    }
+
+    /// Writes what other ranks have computed for this one in the oldest step.
+    fn write_first(&mut self, line: &mut VecDeque<Returning<C>>) -> Result<()> {
+        let Some(step) = line.pop_front() else {
             return Ok(());
         };
-        let mut sends = Vec::new();
-        let mut recvs = Vec::new();
-        let Machine {
-            comm,
-            flows,
-            rank,
-            disk,
-            pool,
-        } = self;
-        if let Some(step) = gathered {
-            for arrival in &mut step.gathers {
-                arrival.block = pool.take(arrival.length);
-                recvs.push((arrival.from, &mut arrival.block[..]));
-            }
-            for own in &step.reads {
-                let workers = own.workers.iter().filter(|&worker| worker != rank);
-                sends.extend(workers.map(|&worker| (worker, &own.block[..])));
-            }
+        let blocks = step.underway.finish()?;
+        for (place, block) in step.places.iter().zip(&blocks) {
+            self.write(*place, block);
         }
-        if let Some(step) = returned {
-            for arrival in &mut step.returns {
-                arrival.block = pool.take(arrival.length);
-                recvs.push((arrival.from, &mut arrival.block[..]));
-            }
-            let away = step.results.iter().filter(|r| r.target.rank != *rank);
-            sends.extend(away.map(|result| (result.target.rank, &result.block[..])));
+        self.pool.give(blocks);
+        self.pool.give_shared(step.sent);
+        Ok(())
+    }
+
+    fn write(&mut self, place: Place, block: &[u8]) {
+        if self.written.is_ok() {
+            self.written = self.streams.write(place.part, place.offset, block);
         }
-        let work = || {
-            if let Some(step) = written {
-                step.write(disk, *rank, pool);
-            }
-            if let Some(step) = computed {
-                step.compute(flows, pool);
-            }
-            if let Some(step) = read {
-                step.read(disk, pool);
-            }
-        };
-        Ok(comm.transfer_while(TAG, &sends, &mut recvs, work)?)
     }
 }
 
@@ -367,128 +429,54 @@ impl Step {
             place: cut.of(*place),
             length: cut.length,
             workers: workers.to_vec(),
-            block: Vec::new(),
+            block: Arc::default(),
         }));
     }
 
-    fn add_task(
-        &mut self,
-        rank: usize,
-        cut: Cut,
-        flow: &Flow,
-        worker: usize,
-        rows: std::ops::Range<usize>,
-    ) {
-        let targets = || flow.targets[rows.clone()].iter();
+    fn add_task(&mut self, rank: usize, cut: Cut, flow: &Flow, worker: usize, rows: Range<usize>) {
+        let targets = flow.targets[rows.clone()]
+            .iter()
+            .map(|target| cut.of(*target));
         if worker != rank {
-            let own = targets().filter(|target| target.rank == rank);
+            let own = targets.filter(|target| target.rank == rank);
             self.returns
-                .extend(own.map(|target| Arrival::new(worker, cut, Some(cut.of(*target)))));
+                .extend(own.map(|target| (cut.arrival(worker), target)));
             return;
         }
+        let targets = targets.collect();
         let inputs = flow
             .sources
             .iter()
             .map(|source| self.input(rank, cut, *source));
         let inputs = inputs.collect();
-        self.results.extend(targets().map(|target| Outcome {
-            target: cut.of(*target),
-            block: Vec::new(),
-        }));
         self.tasks.push(Task {
             flow: cut.flow,
             length: cut.length,
             inputs,
             rows,
+            targets,
         });
     }
 
     fn input(&mut self, rank: usize, cut: Cut, source: Place) -> Input {
         if source.rank != rank {
-            self.gathers.push(Arrival::new(source.rank, cut, None));
+            self.gathers.push(cut.arrival(source.rank));
             return Input::Gathered(self.gathers.len() - 1);
         }
         let place = cut.of(source);
         let own = self.reads.iter().rposition(|read| read.place == place);
         Input::Read(own.unwrap_or(0))
     }
-
-    fn read(&mut self, disk: &mut Disk<impl Streams>, pool: &mut Pool) {
-        for own in &mut self.reads {
-            own.block = pool.take(own.length);
-            disk.read(own.place, &mut own.block);
-        }
-    }
-
-    fn compute(&mut self, flows: &[Flow], pool: &mut Pool) {
-        let mut results = self.results.iter_mut();
-        for task in &self.tasks {
-            let results: Vec<_> = results.by_ref().take(task.rows.len()).collect();
-            let rows = &flows[task.flow].rows[task.rows.clone()];
-            match (&task.inputs[..], rows) {
-                // A copy: the block that came is the result.
-                ([Input::Gathered(index)], [row]) if row[..] == [1] => {
-                    for result in results {
-                        result.block = std::mem::take(&mut self.gathers[*index].block);
-                    }
-                }
-                _ => task.combine(rows, &self.reads, &self.gathers, results, pool),
-            }
-        }
-        pool.give(self.reads.drain(..).map(|read| read.block));
-        pool.give(self.gathers.drain(..).map(|arrival| arrival.block));
-    }
-
-    fn write(&mut self, disk: &mut Disk<impl Streams>, rank: usize, pool: &mut Pool) {
-        for result in self.results.iter().filter(|r| r.target.rank == rank) {
-            disk.write(result.target, &result.block);
-        }
-        for arrival in &self.returns {
-            if let Some(target) = arrival.target {
-                disk.write(target, &arrival.block);
-            }
-        }
-        pool.give(self.results.drain(..).map(|result| result.block));
-        pool.give(self.returns.drain(..).map(|arrival| arrival.block));
-    }
-}
-
-impl Task {
-    fn combine(
-        &self,
-        rows: &[Vec<u8>],
-        reads: &[Read],
-        gathers: &[Arrival],
-        results: Vec<&mut Outcome>,
-        pool: &mut Pool,
-    ) {
-        let inputs = self.inputs.iter().map(|input| match *input {
-            Input::Read(index) => &reads[index].block[..],
-            Input::Gathered(index) => &gathers[index].block[..],
-        });
-        let inputs: Vec<_> = inputs.collect();
-        let rows: Vec<_> = rows.iter().map(|row| &row[..]).collect();
-        let mut targets = Vec::with_capacity(results.len());
-        for result in results {
-            result.block = pool.take(self.length);
-            targets.push(&mut result.block[..]);
-        }
-        erasure::combine(&mut targets, &rows, &inputs, false);
-    }
-}
-
-impl Arrival {
-    fn new(from: usize, cut: Cut, target: Option<Place>) -> Arrival {
-        Arrival {
-            from,
-            length: cut.length,
-            target,
-            block: Vec::new(),
-        }
-    }
 }
 
 impl Cut {
+    fn arrival(&self, from: usize) -> Arrival {
+        Arrival {
+            from,
+            length: self.length,
+        }
+    }
+
     fn of(&self, place: Place) -> Place {
         Place {
             offset: place.offset + self.start,

@@ -2,11 +2,12 @@
 
 use std::ffi::c_int;
 use std::ops::Range;
+use std::sync::Arc;
 
 use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
 
 use super::{MpiComm, SUCCESS, bytes_type, check, class_of, count_of, no_status};
-use crate::comm::{Error, Result, Tag};
+use crate::comm::{Error, Result, Tag, Underway};
 
 /// One piece of an expected message.
 struct Incoming {
@@ -78,7 +79,7 @@ impl Flight {
             let piece = &mut bytes[range.clone()];
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
             let mut handle = no_request();
-            // SAFETY: `piece` is borrowed until `finish` has completed the request.
+            // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             check("MPI_Irecv", unsafe {
                 let (bytes, from) = (bytes_type(), from as c_int);
                 ffi::MPI_Irecv(data, count, bytes, from, tag, on.comm, &mut handle)
@@ -105,7 +106,7 @@ impl Flight {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
             let mut handle = no_request();
-            // SAFETY: `piece` is borrowed until `finish` has completed the request.
+            // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             check("MPI_Isend", unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
                 ffi::MPI_Isend(data, count, bytes, to, tag, on.comm, &mut handle)
@@ -118,6 +119,10 @@ impl Flight {
 
     /// Completes all requests, one by one: MPI moves the others on while it waits for one.
     pub(super) fn finish(mut self) -> Result<()> {
+        self.land()
+    }
+
+    fn land(&mut self) -> Result<()> {
         let mut failed = None;
         for mut request in std::mem::take(&mut self.requests) {
             let message = request.incoming.as_ref().map(|i| i.message);
@@ -131,7 +136,51 @@ impl Flight {
             }
             self.note(ended);
         }
-        self.outcome
+        std::mem::replace(&mut self.outcome, Ok(()))
+    }
+}
+
+/// A flight that owns its buffers. They are not touched before it has ended, and not freed either if it
+/// is forgotten.
+pub struct Journey {
+    flight: Flight,
+    sent: Vec<Arc<Vec<u8>>>,
+    received: Vec<Vec<u8>>,
+}
+
+impl Journey {
+    pub(super) fn with(messages: usize) -> Journey {
+        Journey {
+            flight: Flight::new(messages),
+            sent: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    pub(super) fn receive(&mut self, on: &MpiComm, tag: Tag, from: usize, mut bytes: Vec<u8>) {
+        let message = self.received.len();
+        let started = self.flight.start_recv(on, tag, message, from, &mut bytes);
+        self.flight.note(started);
+        self.received.push(bytes);
+    }
+
+    pub(super) fn send(&mut self, on: &MpiComm, tag: Tag, to: usize, bytes: Arc<Vec<u8>>) {
+        let started = self.flight.start_send(on, tag, to, &bytes);
+        self.flight.note(started);
+        self.sent.push(bytes);
+    }
+}
+
+impl Underway for Journey {
+    fn finish(mut self) -> Result<Vec<Vec<u8>>> {
+        let ended = self.flight.land();
+        ended.map(|()| std::mem::take(&mut self.received))
+    }
+}
+
+impl Drop for Journey {
+    fn drop(&mut self) {
+        let _ = self.flight.land();
     }
 }
 
