@@ -23,8 +23,10 @@ const RETURN: Tag = 0x7266;
 const AHEAD: usize = 2;
 /// Steps whose blocks a rank holds at the same time.
 const UNDERWAY: u64 = AHEAD as u64 + 1;
-/// Blocks hold at most so many bytes: small enough for a processor's cache, large enough for a network.
-const BLOCK: u64 = 256 << 10;
+/// What a rank reads in a step: small enough for a processor's cache, large enough for a network.
+const STEP: u64 = 256 << 10;
+/// Shorter blocks cost more than they are worth.
+const SHORTEST: u64 = 32 << 10;
 /// All blocks together.
 const BUDGET: u64 = 24 << 20;
 
@@ -39,8 +41,9 @@ pub(super) trait Streams {
 /// Limits for the buffers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    pub(super) block: u64,
-    pub(super) budget: u64,
+    /// The longest block, if it is not left to the schedule.
+    block: Option<u64>,
+    budget: u64,
 }
 
 impl Limits {
@@ -48,7 +51,7 @@ impl Limits {
     pub(super) fn usual(largest: Option<i32>) -> Limits {
         let largest = largest.and_then(|bytes| u64::try_from(bytes).ok());
         Limits {
-            block: largest.unwrap_or(BLOCK).clamp(1, BUDGET),
+            block: largest.map(|bytes| bytes.clamp(1, BUDGET)),
             budget: BUDGET,
         }
     }
@@ -124,9 +127,10 @@ impl Schedule<'_> {
     /// blocks.
     fn new(flows: &[Flow], limits: Limits) -> Schedule<'_> {
         let longest = flows.iter().map(|flow| flow.length).max().unwrap_or(0);
+        let block = limits.block.unwrap_or_else(|| usual_block(flows));
         let mut schedule = Schedule {
             flows,
-            block: limits.block.min(longest).max(1),
+            block: block.min(longest).max(1),
             width: flows.len().max(1),
         };
         while schedule.memory() > limits.budget && schedule.width > 1 {
@@ -168,6 +172,16 @@ impl Schedule<'_> {
         };
         reached.map(cut).collect()
     }
+}
+
+/// Such that the busiest rank reads about [`STEP`] bytes when all flows go in one step.
+fn usual_block(flows: &[Flow]) -> u64 {
+    let ranks = flows.iter().flat_map(Flow::ranks).max();
+    let mut reads = vec![0; ranks.map_or(0, |rank| rank + 1)];
+    let sources = flows.iter().flat_map(|flow| &flow.sources);
+    sources.for_each(|source| reads[source.rank] += 1);
+    let most = reads.into_iter().max().unwrap_or(0);
+    (STEP / most.max(1)).max(SHORTEST)
 }
 
 /// Blocks that each rank holds while the flows of a step are under way, times the steps that are.
