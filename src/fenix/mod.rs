@@ -1,0 +1,111 @@
+//! Fenix: data of a rank that survive the rank, and a job that goes on after ranks have died.
+//!
+//! `process` repairs the communicator: survivors keep their rank, spares take the places of the dead.
+//! `group` holds the data: members are stored into a staged snapshot, commit makes the snapshot permanent,
+//! restore brings it back. What a rank stores is a `share`: the elements of a subset, packed. Each share is
+//! protected in memory by other ranks of its *set*, which `policy` chooses: by a copy (mode 1) or by parity
+//! (mode 5). A committed snapshot is never written to again, so a store that a failure interrupts loses
+//! nothing but itself.
+//!
+//! Nothing here knows MPI or C: collectives run over [`Comm`], the user's memory comes as a [`Source`] or
+//! goes out through a [`Target`].
+#![forbid(unsafe_code)]
+
+mod group;
+mod policy;
+mod regions;
+mod subset;
+
+use crate::comm;
+
+pub use group::{Attributes, Group, Restored, Settings, Stamp, Ticket};
+pub use policy::Policy;
+pub use regions::Regions;
+pub use subset::{Block, Subset};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("Fenix_Init has not been called, or Fenix_Finalize already has")]
+    Uninitialized,
+    #[error("{0} must not be NULL")]
+    Null(&'static str),
+    #[error("there is no data group {0}")]
+    NoSuchGroup(i32),
+    #[error("data group {group} has no member {member}")]
+    NoSuchMember { group: i32, member: i32 },
+    #[error("data group {group} already has a member {member}")]
+    MemberExists { group: i32, member: i32 },
+    #[error("no snapshot of data group {group} has the time stamp {stamp}")]
+    NoSuchStamp { group: i32, stamp: i32 },
+    #[error("the first time stamp is {0}, it must not be negative")]
+    FirstStamp(i32),
+    #[error("the depth is {0}, it must be -1 or more")]
+    Depth(i32),
+    #[error("{what} is {value}, which is out of range")]
+    Number { what: &'static str, value: i64 },
+    #[error("{0} is not a redundancy policy")]
+    UnknownPolicy(i32),
+    #[error("the redundancy policy cannot be had: {0}")]
+    Policy(String),
+    #[error("data group {0} lost its communicator in a failure; create it again")]
+    Detached(i32),
+    #[error("the ranks create data group {group} differently: {what}")]
+    Mismatch { group: i32, what: String },
+    #[error("a subset needs at least one block, not {0}")]
+    SubsetBlocks(i64),
+    #[error("a block of a subset starts at {0}")]
+    SubsetStart(i64),
+    #[error("a block of a subset ends at {end}, before its start {start}")]
+    SubsetEnd { start: i64, end: i64 },
+    #[error("the stride of a subset is {0}, it must be positive")]
+    SubsetStride(i64),
+    #[error("position {position} is not one of the {count} there are")]
+    Position { position: i64, count: usize },
+    #[error("{0} is not an attribute")]
+    UnknownAttribute(i32),
+    #[error("the attribute cannot have this value: {0}")]
+    AttributeValue(String),
+    #[error("there is no request with this number")]
+    NoSuchRequest,
+    #[error("no callback is registered")]
+    NoCallback,
+    /// What is lost is more than the policy protects, or nothing was ever committed.
+    #[error("no data can be restored: {0}")]
+    NoData(String),
+    #[error("memory has run out: {0} bytes are needed")]
+    Memory(u64),
+    #[error("this MPI cannot repair communicators (no ULFM), so a failed process ends the job")]
+    NoRepair,
+    #[error("the repair was given up: {0}")]
+    Unrepairable(String),
+    #[error(transparent)]
+    Comm(#[from] comm::Error),
+    /// Another rank of the collective failed.
+    #[error("rank {rank} failed: {text}")]
+    Peer { rank: usize, text: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The user's memory of a member, seen as its elements packed one after the other.
+pub trait Source {
+    /// Fills `into` with the packed bytes from `offset` on.
+    fn read(&self, offset: u64, into: &mut [u8]);
+}
+
+/// Where restored elements go, seen in the same way.
+pub trait Target {
+    fn write(&mut self, offset: u64, bytes: &[u8]);
+}
+
+impl Source for [u8] {
+    fn read(&self, offset: u64, into: &mut [u8]) {
+        into.copy_from_slice(&self[offset as usize..][..into.len()]);
+    }
+}
+
+impl Target for [u8] {
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+    }
+}
