@@ -14,7 +14,7 @@ use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
-use super::{Descriptor, Error, Result, Scheme, Set, agree, names};
+use super::{Descriptor, Error, Result, Set, agree, names};
 use crate::comm::{Comm, Op, Tag, transfer_unsized};
 use crate::kvtree::pack;
 use crate::storage::place::{attributes, remove, rename, sync_parent};
