@@ -316,6 +316,7 @@ pub(super) struct Storing<U> {
     own: Own,
     guard: Guard,
     flights: VecDeque<Flight<U>>,
+    failure: Option<Error>,
 }
 
 /// How a store is to be carried out.
@@ -359,6 +360,7 @@ impl<U: Underway> Storing<U> {
             own,
             guard,
             flights: VecDeque::new(),
+            failure: None,
         };
         storing.send(means, manner, source)?;
         Ok(storing)
@@ -427,21 +429,26 @@ impl<U: Underway> Storing<U> {
         Ok(())
     }
 
-    /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either.
-    pub(super) fn is_done<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> Result<bool> {
+    /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either. That one
+    /// tells of a failure too.
+    pub(super) fn is_done<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> bool {
         while let Some(Flight::Segments(first) | Flight::Sums(first)) = self.flights.front_mut() {
-            if !first.is_done() {
-                return Ok(false);
+            if self.failure.is_some() {
+                return true;
             }
-            self.land(means)?;
+            if !first.is_done() {
+                return false;
+            }
+            self.failure = self.land(means).err();
         }
-        Ok(true)
+        true
     }
 
     pub(super) fn finish<C: Comm<Underway = U>>(
         mut self,
         means: &mut Means<'_, C>,
     ) -> Result<Entry> {
+        self.failure.take().map_or(Ok(()), Err)?;
         while !self.flights.is_empty() {
             self.land(means)?;
         }
