@@ -9,6 +9,7 @@
 //! with an `int`.
 #![allow(unsafe_code)]
 
+mod datatype;
 mod flight;
 mod user;
 
@@ -18,12 +19,13 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-pub use mpi_sys::MPI_Comm;
-use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Message, MPI_Op, MPI_Status};
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Request};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+pub use datatype::{Datatype, null_datatype};
 use flight::Flight;
-pub use flight::Journey;
+pub use flight::{Journey, null_request};
 use user::{ReturnErrors, free, is_running, return_errors, split};
 pub use user::{is_proc_null, null_comm, split_for_user};
 
