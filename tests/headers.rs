@@ -34,7 +34,8 @@ fn config() -> Config {
     }
 }
 
-/// The declarations of all exported functions of one Rust file.
+/// The declarations of all exported functions of one Rust file. What C wraps (`src/shim`) is exported
+/// under an inner name, and declared without it.
 fn declarations(source: &Path) -> String {
     let bindings = Builder::new()
         .with_config(config())
@@ -44,6 +45,7 @@ fn declarations(source: &Path) -> String {
     let mut text = Vec::new();
     bindings.write(&mut text);
     let text = String::from_utf8(text).expect("UTF-8");
+    let text = text.replace(" inner_", " ").replace("*inner_", "*");
     text.trim().replace(" (void)", "(void)") + "\n\n"
 }
 
