@@ -34,11 +34,15 @@ fn config() -> Config {
     }
 }
 
-/// The declarations of all exported functions of one Rust file.
+/// The declarations of all exported functions of one Rust file. What C wraps (`src/shim`) is exported
+/// under an inner name, and declared without it.
 fn declarations(source: &Path) -> String {
+    let text = fs::read_to_string(source).expect("the C layer can be read");
+    let plain = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(&plain, text.replace("\"inner_", "\"")).expect("a temporary file can be written");
     let bindings = Builder::new()
         .with_config(config())
-        .with_src(source)
+        .with_src(plain.path())
         .generate()
         .expect("the C layer can be parsed");
     let mut text = Vec::new();

@@ -34,6 +34,8 @@ pub mod kvtree_mpi;
 pub mod kvtree_util;
 mod ptr;
 #[cfg(feature = "mpi")]
+pub mod raise;
+#[cfg(feature = "mpi")]
 pub mod rankstr_mpi;
 pub mod redset;
 #[cfg(feature = "mpi")]
