@@ -148,11 +148,18 @@ pub(super) unsafe fn put<T>(name: &'static str, place: *mut T, value: T) -> Resu
     }
 }
 
-pub(super) fn stamp(time_stamp: c_int) -> Stamp {
+fn stamp(time_stamp: c_int) -> Stamp {
     match time_stamp {
         FENIX_DATA_SNAPSHOT_LATEST => Stamp::Latest,
         stamp => Stamp::At(stamp),
     }
+}
+
+/// The newest snapshot that is not newer than the time stamp.
+pub(super) fn not_newer(group: &Group<MpiComm>, time_stamp: c_int) -> Stamp {
+    let stamps = group.snapshots();
+    let wanted = stamps.into_iter().find(|&stamp| stamp <= time_stamp);
+    wanted.map_or(stamp(time_stamp), Stamp::At)
 }
 
 pub(super) fn in_group<T>(group_id: c_int, work: impl FnOnce(&mut Held) -> Result<T>) -> Result<T> {

@@ -4,7 +4,7 @@
 use super::fenix::{
     FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS,
     FENIX_WARNING_PARTIAL_RESTORE, agree, check_running, common_status, hand_out, in_group,
-    natural, rank_in, stamp, status, status_of,
+    natural, not_newer, rank_in, status, status_of,
 };
 use super::fenix_data_subset::Fenix_Data_subset;
 use super::fenix_groups::{Held, with_group};
@@ -12,7 +12,7 @@ use super::fenix_memory::{Elements, Memory};
 use super::ptr;
 use crate::comm::Comm;
 use crate::comm::mpi::{MPI_Request, MpiComm, null_request};
-use crate::fenix::{Error, Group, Restored, Result, Subset};
+use crate::fenix::{Error, Group, Regions, Restored, Result, Subset};
 use std::ffi::{c_int, c_void};
 
 type Data = Group<MpiComm>;
@@ -349,8 +349,8 @@ pub extern "C" fn Fenix_Data_barrier(group_id: c_int) -> c_int {
 // ---- restoring ----
 
 /// Brings a member back: rebuilds what ranks have lost of it, then writes its elements below `max_count` to
-/// `target_buffer`, as they were in the snapshot `time_stamp` (FENIX_DATA_SNAPSHOT_LATEST: the newest) or,
-/// where that lacks them, in older ones. A `target_buffer` of NULL only rebuilds. `found_data` gets the
+/// `target_buffer`, as they were in the newest snapshot that is not newer than `time_stamp`
+/// (FENIX_DATA_SNAPSHOT_LATEST: the newest of all) or, where that lacks them, in older ones. A `target_buffer` of NULL only rebuilds. `found_data` gets the
 /// elements that were found, to be given to Fenix_Data_subset_delete; it may be NULL. Holes of the datatype
 /// are left alone; a member of which this rank knows no datatype is written without holes.
 ///
@@ -372,12 +372,18 @@ pub unsafe extern "C" fn Fenix_Data_member_restore(
 ) -> c_int {
     let restore = |held: &mut Held| {
         let max_count = agree(held.group.comm()?, natural("max_count", max_count))?;
-        let (memory, time_stamp) = (held.memory.of(member_id), stamp(time_stamp));
+        let (memory, time_stamp) = (
+            held.memory.of(member_id),
+            not_newer(&held.group, time_stamp),
+        );
         // SAFETY: the buffer of the caller.
         let mut target = unsafe { memory.elements(target_buffer.cast()) };
         let wanted = (!target_buffer.is_null()).then_some(&mut target);
         let found = held.group.restore(member_id, time_stamp, max_count, wanted);
-        ended(found, target)
+        match target_buffer.is_null() {
+            true => found.map(|_| nothing_wanted()),
+            false => ended(found, target),
+        }
     };
     // SAFETY: arguments of the caller.
     unsafe { collective_restore(group_id, found_data, restore) }
@@ -398,7 +404,10 @@ pub unsafe extern "C" fn Fenix_Data_member_lrestore(
     unsafe { ptr::store(found_data, Fenix_Data_subset::empty()) };
     status_of(FENIX_ERROR_NOCATEGORY, || {
         let restored = in_group(group_id, |held| {
-            let (max_count, time_stamp) = (natural("max_count", max_count)?, stamp(time_stamp));
+            let (max_count, time_stamp) = (
+                natural("max_count", max_count)?,
+                not_newer(&held.group, time_stamp),
+            );
             // SAFETY: the buffer of the caller.
             let mut target = unsafe { held.memory.of(member_id).elements(target_buffer.cast()) };
             let group = &held.group;
@@ -430,7 +439,10 @@ pub unsafe extern "C" fn Fenix_Data_member_restore_from_rank(
         let given = natural("max_count", max_count);
         let given = given.and_then(|count| Ok((count, rank_in(comm, source_rank)?)));
         let (max_count, rank) = agree(comm, given)?;
-        let (memory, time_stamp) = (held.memory.of(member_id), stamp(time_stamp));
+        let (memory, time_stamp) = (
+            held.memory.of(member_id),
+            not_newer(&held.group, time_stamp),
+        );
         // SAFETY: the buffer of the caller.
         let mut target = unsafe { memory.elements(data.cast()) };
         let group = &mut held.group;
@@ -457,6 +469,14 @@ unsafe fn collective_restore(
             Ok(common_status(call, held.group.comm()?, shown))
         })
     })
+}
+
+/// What a restore without a buffer shows.
+fn nothing_wanted() -> Restored {
+    Restored {
+        found: Regions::default(),
+        complete: true,
+    }
 }
 
 fn ended(found: Result<Restored>, target: Elements) -> Result<Restored> {
