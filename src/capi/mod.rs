@@ -14,6 +14,8 @@
 
 mod alloc;
 pub mod error;
+#[cfg(feature = "mpi")]
+pub mod fenix_process;
 mod guard;
 pub mod handle;
 pub mod kvtree;
