@@ -7,13 +7,23 @@ use std::fs;
 use std::path::Path;
 
 /// Header and the Rust files whose functions it declares, in this order.
-const HEADERS: [(&str, &[&str]); 6] = [
+const HEADERS: [(&str, &[&str]); 10] = [
     ("kvtree.h", &["kvtree.rs", "kvtree_file.rs"]),
     ("kvtree_util.h", &["kvtree_util.rs"]),
     ("kvtree_mpi.h", &["kvtree_mpi.rs"]),
     ("rankstr_mpi.h", &["rankstr_mpi.rs"]),
     ("redset.h", &["redset_mpi.rs", "redset.rs"]),
-    ("stanchion.h", &["stanchion.rs", "stanchion_redset.rs"]),
+    ("fenix_data_subset.h", &["fenix_data_subset.rs"]),
+    ("fenix_process_recovery.h", &[]),
+    (
+        "fenix.h",
+        &["fenix_process.rs", "fenix.rs", "fenix_store.rs"],
+    ),
+    ("fenix_data_recovery.h", &[]),
+    (
+        "stanchion.h",
+        &["stanchion.rs", "stanchion_redset.rs", "stanchion_fenix.rs"],
+    ),
 ];
 
 fn config() -> Config {

@@ -4,6 +4,10 @@
 //! the `inner_fenix_` functions here. A recovery runs to its end in Rust; then C resumes the user's program with no
 //! Rust frame on the stack. The state belongs to the thread that called Fenix_Init, the only one that may jump there.
 
+#![allow(non_snake_case)]
+
+use super::fenix::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
+use super::fenix_groups::{detach_groups, drop_groups};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MPI_Request, MPI_Status, MpiComm};
 use crate::comm::{Comm, ulfm};
@@ -12,10 +16,6 @@ use crate::fenix::{Error, Result};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 
-const FENIX_SUCCESS: c_int = 0;
-const FENIX_ERROR_UNINITIALIZED: c_int = -9;
-const FENIX_ERROR_CALLBACK_NOT_REGISTERED: c_int = -11;
-const FENIX_ERROR_INTERN: c_int = -40;
 const FENIX_WARNING_SPARE_RANKS_DEPLETED: c_int = 100;
 
 /// What C does after `inner_fenix_preinit`, if it is not a role: known to the shim.
@@ -85,14 +85,6 @@ fn with<T>(body: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
     STATE.with_borrow_mut(|state| body(state.as_mut().ok_or(Error::Uninitialized)?))
 }
 
-fn code(error: &Error) -> c_int {
-    match error {
-        Error::Uninitialized => FENIX_ERROR_UNINITIALIZED,
-        Error::NoCallback => FENIX_ERROR_CALLBACK_NOT_REGISTERED,
-        _ => FENIX_ERROR_INTERN,
-    }
-}
-
 fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
     guard(FENIX_ERROR_INTERN, || {
         body().unwrap_or_else(|cause| remembered(&cause))
@@ -101,7 +93,7 @@ fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
 
 fn remembered(cause: &Error) -> c_int {
     error::remember(cause);
-    code(cause)
+    code(cause, FENIX_ERROR_NOCATEGORY)
 }
 
 impl From<Role> for c_int {
@@ -349,10 +341,6 @@ pub fn is_initialized() -> bool {
     STATE.with_borrow(|state| state.is_some())
 }
 
-fn detach_groups() {}
-
-fn drop_groups() {}
-
 // ---- fenix.h ----
 
 /// Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
@@ -452,7 +440,7 @@ pub unsafe extern "C" fn Fenix_get_number_of_ranks_with_role(
 /// The role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
 ///
 /// # Returns
-/// 0, and the role in `role`; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if there is no such rank.
+/// 0, and the role in `role`; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_NOCATEGORY if there is no such rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_get_role(comm: MPI_Comm, rank: c_int, role: *mut c_int) -> c_int {
     status(|| {

@@ -15,7 +15,17 @@
 mod alloc;
 pub mod error;
 #[cfg(feature = "mpi")]
+pub mod fenix;
+#[cfg(feature = "mpi")]
+pub mod fenix_data_subset;
+#[cfg(feature = "mpi")]
+mod fenix_groups;
+#[cfg(feature = "mpi")]
+mod fenix_memory;
+#[cfg(feature = "mpi")]
 pub mod fenix_process;
+#[cfg(feature = "mpi")]
+pub mod fenix_store;
 mod guard;
 pub mod handle;
 pub mod kvtree;
@@ -33,6 +43,8 @@ pub mod redset;
 #[cfg(feature = "mpi")]
 pub mod redset_mpi;
 pub mod stanchion;
+#[cfg(feature = "mpi")]
+pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 

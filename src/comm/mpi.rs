@@ -9,6 +9,7 @@
 //! with an `int`.
 #![allow(unsafe_code)]
 
+mod datatype;
 mod failure;
 mod flight;
 pub(super) mod registry;
@@ -20,14 +21,15 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op};
-pub use mpi_sys::{MPI_Comm, MPI_Errhandler, MPI_Request, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
-use flight::Flight;
+pub use datatype::{Datatype, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
-pub use flight::Journey;
+use flight::Flight;
+pub use flight::{Journey, null_request};
 pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, is_running, return_errors, split};

@@ -21,20 +21,6 @@ pub fn xor_all(target: &mut [u8], sources: &[&[u8]]) {
     kernels::best().xor(target, sources, false);
 }
 
-/// `target ^= coefficient * source`.
-pub fn mul_add(target: &mut [u8], coefficient: u8, source: &[u8]) {
-    assert_eq!(
-        target.len(),
-        source.len(),
-        "a source is not as long as the target"
-    );
-    match coefficient {
-        0 => {}
-        1 => xor_into(target, source),
-        _ => combine(&mut [target], &[&[coefficient]], &[source], true),
-    }
-}
-
 /// `targets[i]` = the sum over `j` of `rows[i][j] * sources[j]`, added to what is there if `accumulate`.
 ///
 /// Every row has one coefficient per source; all targets and sources have the same length.

@@ -195,26 +195,20 @@ impl<'a> Stripe<'a> {
     }
 
     /// For each lost data chunk the coefficients of the sources: first the data chunks that are left,
-    /// then as many parity chunks as data chunks are lost. Solves those parity equations for the lost.
+    /// then as many parity chunks as data chunks are lost.
     fn rows_of_lost_data(&self, parity: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let equations = self.parity.iter().map(|(row, _)| &parity[*row]);
-        let of_lost = equations.clone().map(|equation| {
-            let coefficients = self.lost_data.iter().map(|&rank| equation[rank]);
-            coefficients.collect::<Vec<_>>()
-        });
-        let of_lost: Vec<_> = of_lost.collect();
-        // Every square part of the coding matrix can be inverted.
-        let inverse = matrix::invert(&of_lost).unwrap_or_default();
-        let row = |solution: &Vec<u8>| {
-            let of_data = self.data.iter().map(|&rank| {
-                let terms = solution.iter().zip(equations.clone());
-                terms.fold(0, |sum, (&factor, equation)| {
-                    sum ^ gf::mul(factor, equation[rank])
-                })
-            });
-            of_data.chain(solution.iter().copied()).collect()
+        let equations: Vec<_> = self
+            .parity
+            .iter()
+            .map(|(row, _)| &parity[*row][..])
+            .collect();
+        // With nothing lost there is nothing to solve; otherwise the coding matrix can be solved.
+        let solved = matrix::rebuild_rows(&equations, &self.lost_data).unwrap_or_default();
+        let of_sources = |row: &Vec<u8>| {
+            let columns = self.data.iter().chain(&self.lost_data);
+            columns.map(|&column| row[column]).collect()
         };
-        inverse.iter().map(row).collect()
+        solved.iter().map(of_sources).collect()
     }
 
     /// The coefficients of the sources for a parity row, once the lost data are replaced by theirs.

@@ -14,7 +14,7 @@ use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
-use super::{Descriptor, Error, Result, Scheme, Set, agree, names};
+use super::{Descriptor, Error, Result, Set, agree, names};
 use crate::comm::{Comm, Op, Tag, transfer_unsized};
 use crate::kvtree::pack;
 use crate::storage::place::{attributes, remove, rename, sync_parent};
@@ -82,8 +82,8 @@ impl<'a, C: Comm> Members<'a, C> {
         let infos = infos(comm, &info)?;
         let bytes = gather_u64(comm, info.bytes())?;
         let stripes = found.and_then(|(header, _)| header.stripes.as_ref());
-        let chunk = common_chunk(comm, descriptor.scheme, stripes, &bytes)?;
-        let pieces = Pieces::in_force(descriptor.scheme, bytes, chunk);
+        let pieces = Pieces::planned(descriptor.scheme, bytes);
+        check_chunks(comm, pieces.chunk(), stripes)?;
         let found_checksums = found.map_or(Vec::new(), |(header, _)| header.checksums.clone());
         // A new redundancy file has checksums if the others have.
         let wanted = any(comm, !found_checksums.is_empty())?;
@@ -93,7 +93,7 @@ impl<'a, C: Comm> Members<'a, C> {
             header: Header {
                 rank: descriptor.rank,
                 infos,
-                stripes: chunk.map(|chunk| StripeInfo {
+                stripes: pieces.chunk().map(|chunk| StripeInfo {
                     chunk,
                     map: set.map.clone(),
                 }),
@@ -422,31 +422,20 @@ fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) 
     agree(comm, info)
 }
 
-/// The length of chunks that all headers name; `None` where there are no stripes.
-fn common_chunk<C: Comm>(
-    comm: &C,
-    scheme: Scheme,
-    own: Option<&StripeInfo>,
-    bytes: &[u64],
-) -> Result<Option<u64>> {
-    let chunk = own.map_or(0, |stripes| stripes.chunk);
-    let chunks = gather_u64(comm, chunk)?;
-    let mut known = chunks.iter().copied().filter(|&chunk| chunk > 0);
-    let data_chunks = match scheme {
-        Scheme::Xor => comm.size() - 1,
-        Scheme::ReedSolomon { k } => comm.size() - k,
-        Scheme::Single | Scheme::Partner { .. } => return Ok(None),
-    };
-    let first = known.next().ok_or_else(|| {
-        Error::Mismatch("no redundancy file names the length of its chunks".into())
-    })?;
-    let room = u128::from(first) * data_chunks as u128;
-    let fits = bytes.iter().all(|&bytes| u128::from(bytes) <= room);
-    match fits && known.all(|chunk| chunk == first) {
-        true => Ok(Some(first)),
-        false => Err(Error::Mismatch(format!(
-            "the redundancy files name chunks of {chunks:?} bytes for files of {bytes:?}"
-        ))),
+/// The files say how long chunks are, so that the lengths that headers name need not be trusted.
+fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&StripeInfo>) -> Result<()> {
+    let chunks = gather_u64(comm, own.map_or(0, |stripes| stripes.chunk))?;
+    let named: Vec<u64> = chunks.into_iter().filter(|&chunk| chunk > 0).collect();
+    match needed {
+        Some(_) if named.is_empty() => Err(Error::Mismatch(
+            "no redundancy file names the length of its chunks".into(),
+        )),
+        Some(needed) if named.iter().any(|&chunk| chunk != needed) => {
+            Err(Error::Mismatch(format!(
+                "redundancy files name chunks of {named:?} bytes where the files need {needed}"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -30,15 +30,6 @@ impl Pieces {
         }
     }
 
-    /// With chunks of the length that is in force already.
-    pub(super) fn in_force(scheme: Scheme, bytes: Vec<u64>, chunk: Option<u64>) -> Pieces {
-        let mut pieces = Pieces::planned(scheme, bytes);
-        if let (Pieces::Stripes { stripes, .. }, Some(chunk)) = (&mut pieces, chunk) {
-            stripes.chunk = chunk;
-        }
-        pieces
-    }
-
     fn striped(scheme: Scheme, stripes: Stripes) -> Pieces {
         let parity = match scheme {
             Scheme::ReedSolomon { k } => matrix::parity_rows(stripes.ranks, k).unwrap_or_default(),

@@ -375,6 +375,26 @@ fn a_header_of_another_length_does_not_move_the_redundancy() {
     assert!(job.files() == before);
 }
 
+/// The checksum of a header is right, but what it says would be endless.
+#[test]
+fn a_header_that_names_absurd_chunks_is_refused_on_all_ranks() {
+    let job = Job::new(Scheme::Xor, 3, vec![vec![300], vec![200], vec![100]]);
+    all_ok(job.apply());
+    for (path, bytes) in job.files() {
+        if !path.to_string_lossy().contains(".xor.") {
+            continue;
+        }
+        let (mut header, length) = header::Header::read(&path).unwrap().unwrap();
+        header.stripes.as_mut().unwrap().chunk = u64::MAX - 1;
+        let mut changed = header.to_bytes().unwrap();
+        changed.extend(&bytes[length as usize..]);
+        fs::write(path, changed).unwrap();
+    }
+    let before = job.files();
+    all_fail(&job.recover());
+    assert!(job.files() == before);
+}
+
 /// Ranks that lost their files but not their redundancy, more than the scheme promises to survive.
 #[test]
 fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {

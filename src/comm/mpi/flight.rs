@@ -80,7 +80,7 @@ impl Flight {
         for range in on.pieces(expected) {
             let piece = &mut bytes[range.clone()];
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             on.check("MPI_Irecv", unsafe {
                 let (bytes, from) = (bytes_type(), from as c_int);
@@ -111,7 +111,7 @@ impl Flight {
         for range in on.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             on.check("MPI_Isend", unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
@@ -215,7 +215,8 @@ impl Request {
     }
 }
 
-fn no_request() -> MPI_Request {
+/// The handle of no request.
+pub fn null_request() -> MPI_Request {
     // SAFETY: a constant of the MPI shim, never written.
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
