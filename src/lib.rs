@@ -21,7 +21,7 @@ pub mod redset;
 pub mod storage;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
-/// linker. `kvtree_setf`, `kvtree_getf` and `stanchion_redset_*_f` are C (`src/shim`).
+/// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_redset_*_f` and `__fenix_*init` are C (`src/shim`).
 pub mod exports {
     #[cfg(feature = "mpi")]
     pub use crate::capi::fenix::{
@@ -36,6 +36,12 @@ pub mod exports {
     pub use crate::capi::fenix_data_subset::{
         __fenix_data_subset_free, __fenix_data_subset_merge, FENIX_DATA_SUBSET_EMPTY,
         FENIX_DATA_SUBSET_FULL,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::fenix_process::{
+        Fenix_Callback_pop, Fenix_Callback_register, Fenix_Finalize, Fenix_Initialized,
+        Fenix_Process_detect_failures, Fenix_Process_fail_list, Fenix_check_cancelled,
+        Fenix_get_number_of_ranks_with_role, Fenix_get_role,
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::fenix_store::{

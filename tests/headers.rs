@@ -15,7 +15,10 @@ const HEADERS: [(&str, &[&str]); 10] = [
     ("redset.h", &["redset_mpi.rs", "redset.rs"]),
     ("fenix_data_subset.h", &["fenix_data_subset.rs"]),
     ("fenix_process_recovery.h", &[]),
-    ("fenix.h", &["fenix.rs", "fenix_store.rs"]),
+    (
+        "fenix.h",
+        &["fenix_process.rs", "fenix.rs", "fenix_store.rs"],
+    ),
     ("fenix_data_recovery.h", &[]),
     (
         "stanchion.h",

@@ -74,6 +74,7 @@ pub(super) fn code(error: &Error, call: c_int) -> c_int {
         Error::Null(_) | Error::Number { .. } => call,
         Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
         Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
+        Error::Spares { .. } => FENIX_ERROR_INTERN,
         Error::Comm(_) | Error::Peer { .. } => FENIX_ERROR_INTERN,
     }
 }

@@ -23,6 +23,8 @@ mod fenix_groups;
 #[cfg(feature = "mpi")]
 mod fenix_memory;
 #[cfg(feature = "mpi")]
+pub mod fenix_process;
+#[cfg(feature = "mpi")]
 pub mod fenix_store;
 mod guard;
 pub mod handle;
