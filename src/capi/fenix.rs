@@ -8,6 +8,7 @@
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};
 use super::fenix_memory::Memory;
+use super::fenix_process::is_initialized;
 use super::{error, guard, ptr, stanchion_fenix};
 use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::comm::{self, Comm, Op, Verdict};
@@ -75,6 +76,9 @@ pub(super) fn code(error: &Error, call: c_int) -> c_int {
         Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
         Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
         Error::Spares { .. } => FENIX_ERROR_INTERN,
+        Error::Comm(comm::Error::ProcessFailed { .. } | comm::Error::Revoked { .. }) => {
+            FENIX_ERROR_CANCELLED
+        }
         Error::Comm(_) | Error::Peer { .. } => FENIX_ERROR_INTERN,
     }
 }
@@ -131,7 +135,10 @@ pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
 
 /// Refuses calls before Fenix_Init and after Fenix_Finalize.
 pub(super) fn check_running() -> Result<()> {
-    Ok(())
+    match is_initialized() {
+        true => Ok(()),
+        false => Err(Error::Uninitialized),
+    }
 }
 
 /// A number that C counts with an `int`.

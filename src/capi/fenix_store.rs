@@ -9,8 +9,8 @@ use super::fenix::{
 use super::fenix_data_subset::Fenix_Data_subset;
 use super::fenix_groups::{Held, with_group};
 use super::fenix_memory::{Elements, Memory};
-use super::ptr;
-use crate::comm::Comm;
+use super::fenix_process::{Commit, agree_commit};
+use super::{error, ptr};
 use crate::comm::mpi::{MPI_Request, MpiComm, null_request};
 use crate::fenix::{Error, Group, Regions, Restored, Result, Subset};
 use std::ffi::{c_int, c_void};
@@ -322,9 +322,15 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
             for store in held.requests.all() {
                 held.group.wait(store)?;
             }
-            held.group.comm()?.barrier()?;
-            commit(held)
+            match agree_commit()? {
+                Commit::Commits => commit(held).map(Some),
+                Commit::Recovers => Ok(None),
+            }
         })?;
+        let Some(stamp) = stamp else {
+            error::remember("no commit: other ranks are recovering from a failure");
+            return Ok(FENIX_ERROR_COMMIT_BARRIER);
+        };
         // SAFETY: arguments of the caller.
         unsafe { ptr::store(time_stamp, stamp) };
         Ok(FENIX_SUCCESS)
