@@ -103,36 +103,6 @@ extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 
 /**
- * Sets spares aside and makes the resilient communicator. Returns on a spare only when it has become active, or
- * is not needed any more.
- *
- * # Returns
- * The role, or what a spare does instead.
- */
-int inner_fenix_preinit(const FenixStart *start);
-
-/**
- * Fenix_Init, or a recovery, is at its end: from here on errors may jump.
- */
-void inner_fenix_postinit(int *error);
-
-/**
- * Takes the next callback to run after a recovery.
- *
- * # Returns
- * 0 if there is none.
- */
-int inner_fenix_next_callback(FenixCallback *next);
-
-/**
- * An error has come up on a resilient communicator: recovers if a process has failed.
- *
- * # Returns
- * What C does next.
- */
-int inner_fenix_on_error(MPI_Comm comm, int code);
-
-/**
  * Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
  *
  * # Returns

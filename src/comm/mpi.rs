@@ -468,7 +468,10 @@ fn translate(group: ffi::MPI_Group, ranks: &[c_int], to: MPI_Comm) -> Result<Vec
     // SAFETY: `all` is ours and not used again.
     unsafe { ffi::MPI_Group_free(&mut all) };
     translated?;
-    Ok(found.into_iter().map(|rank| usize::try_from(rank).ok()).collect())
+    Ok(found
+        .into_iter()
+        .map(|rank| usize::try_from(rank).ok())
+        .collect())
 }
 
 /// Tests a request of the user; an error goes to the handler of its communicator. Returns its code once it has

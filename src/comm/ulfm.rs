@@ -48,7 +48,12 @@ mod calls {
         // SAFETY: a predefined attribute of the world communicator; MPI writes a pointer to an int.
         let code = unsafe {
             let value: *mut c_void = (&raw mut value).cast();
-            ffi::MPI_Comm_get_attr(ffi::RSMPI_COMM_WORLD, ffi::MPI_FT as c_int, value, &mut found)
+            ffi::MPI_Comm_get_attr(
+                ffi::RSMPI_COMM_WORLD,
+                ffi::MPI_FT as c_int,
+                value,
+                &mut found,
+            )
         };
         // SAFETY: the attribute lives as long as MPI.
         code == 0 && found != 0 && !value.is_null() && unsafe { *value } != 0
