@@ -103,6 +103,89 @@ extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 
 /**
+ * Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
+ *
+ * # Returns
+ * 0, and 1 or 0 in `flag`.
+ */
+int Fenix_Initialized(int *flag);
+
+/**
+ * Registers a function to be called after each recovery on the ranks that survived, before they go on. The last one
+ * registered is called first. It is given the repaired communicator, what Fenix_Init has put in `error`, and
+ * `callback_data`.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
+ */
+int Fenix_Callback_register(void (*recover)(MPI_Comm comm, int error, void *data),
+                            void *callback_data);
+
+/**
+ * Removes the callback that was registered last.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_CALLBACK_NOT_REGISTERED if there is none; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
+ */
+int Fenix_Callback_pop(void);
+
+/**
+ * Looks for failed ranks of the resilient communicator, without waiting; with `do_recovery` recovers from them, as
+ * an MPI call that meets them does.
+ *
+ * # Returns
+ * MPI_SUCCESS, or the code that MPI has for the failure; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
+ */
+int Fenix_Process_detect_failures(int do_recovery);
+
+/**
+ * Counts the ranks of the resilient communicator that have a role.
+ *
+ * # Returns
+ * 0, and their number in `count`; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
+ */
+int Fenix_get_number_of_ranks_with_role(int role, int *count);
+
+/**
+ * The role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
+ *
+ * # Returns
+ * 0, and the role in `role`; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_NOCATEGORY if there is no such rank.
+ */
+int Fenix_get_role(MPI_Comm comm,
+                   int rank,
+                   int *role);
+
+/**
+ * The processes that were lost in the last repair, ascending, as the ranks they had before it; spares are counted
+ * after the ranks of the resilient communicator.
+ *
+ * # Returns
+ * Their number, and in `fail_list` an array that belongs to the library and lives until the next repair;
+ * FENIX_ERROR_UNINITIALIZED before Fenix_Init.
+ */
+int Fenix_Process_fail_list(int **fail_list);
+
+/**
+ * Tests a request that was started before a recovery, without recovering again.
+ *
+ * # Returns
+ * 0 if it has completed, 1 if a failure has ended it or it is not known to have completed.
+ */
+int Fenix_check_cancelled(MPI_Request *request, MPI_Status *status);
+
+/**
+ * Ends the use of Fenix; spares that were not needed leave Fenix_Init, finalize MPI and exit.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
+ *
+ * # Collective
+ * Called by all ranks of the resilient communicator. If one of them fails first, this recovers like any other call.
+ */
+int Fenix_Finalize(void);
+
+/**
  * Creates a data group, or, if the group exists, creates it again on a repaired communicator.
  *
  * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the

@@ -25,6 +25,8 @@ mod fenix_memory;
 #[cfg(feature = "mpi")]
 pub mod fenix_process;
 #[cfg(feature = "mpi")]
+pub mod fenix_recovery;
+#[cfg(feature = "mpi")]
 pub mod fenix_store;
 mod guard;
 pub mod handle;

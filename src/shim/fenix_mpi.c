@@ -1,14 +1,11 @@
 /* Process recovery, what Rust cannot do: the error handler of MPI, the jump, the user's callbacks. Rust decides
- * (src/capi/fenix_process.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
+ * (src/capi/fenix_recovery.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
 #include "raise.h"
+#include "fenix.h"
 
-#include <mpi.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* As in fenix_process.rs. */
+/* As in fenix_recovery.rs. */
 enum { SPARE_ENDS = -1, SPARE_ABANDONED = -2 };
 enum { NOTHING, RETURN, JUMP, PRINT };
 enum { AGAIN = 1000 };
@@ -36,14 +33,8 @@ int inner_fenix_preinit(const struct start* start);
 void inner_fenix_postinit(int* error);
 int inner_fenix_next_callback(struct callback* next);
 int inner_fenix_on_error(MPI_Comm comm, int code);
-int inner_Fenix_Finalize(void);
-int inner_Fenix_Process_detect_failures(int do_recovery);
-
-int __fenix_preinit(int* role, MPI_Comm comm, MPI_Comm* newcomm, int* argc, char*** argv, int spares, int spawn,
-                    MPI_Info info, int* error, jmp_buf* resume);
-void __fenix_postinit(int* error);
-int Fenix_Process_detect_failures(int do_recovery);
-int Fenix_Finalize(void);
+INNER(Fenix_Process_detect_failures);
+INNER(Fenix_Finalize);
 
 static jmp_buf* resume_at;
 
