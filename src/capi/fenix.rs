@@ -8,7 +8,7 @@
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};
 use super::fenix_memory::Memory;
-use super::fenix_process::is_initialized;
+use super::fenix_recovery::is_initialized;
 use super::{error, guard, ptr, stanchion_fenix};
 use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::comm::{self, Comm, Op, Verdict};

@@ -9,7 +9,7 @@ use super::fenix::{
 use super::fenix_data_subset::Fenix_Data_subset;
 use super::fenix_groups::{Held, with_group};
 use super::fenix_memory::{Elements, Memory};
-use super::fenix_process::{Commit, agree_commit};
+use super::fenix_recovery::{Commit, agree_commit};
 use super::{error, ptr};
 use crate::comm::mpi::{MPI_Request, MpiComm, null_request};
 use crate::fenix::{Error, Group, Regions, Restored, Result, Subset};
