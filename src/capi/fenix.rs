@@ -210,7 +210,8 @@ pub unsafe extern "C" fn Fenix_Data_group_create(
         // SAFETY: arguments of the caller.
         let policy = unsafe { policy(policy_name, policy_value) };
         let settings = settings(group_id, start_time_stamp, depth, policy);
-        let made = agree(&private, settings).and_then(|given| create_group(&private, given));
+        let settings = agree(&private, settings);
+        let made = settings.and_then(|given| create_group(MpiComm::private(comm)?, given));
         common_status(call, &private, made.map(|()| FENIX_SUCCESS))
     });
     // SAFETY: arguments of the caller.
@@ -259,22 +260,16 @@ unsafe fn policy(name: c_int, values: *const c_void) -> Result<Policy> {
     }
 }
 
-/// A group talks on a communicator of its own, where its messages meet no others.
-fn create_group(private: &MpiComm, settings: Settings) -> Result<()> {
-    let own = private.split(Some(0), private.rank() as c_int)?;
-    let own = own.ok_or(comm::Error::NullCommunicator)?;
+/// A group that survived keeps what it has if it cannot be created again now.
+fn create_group(private: MpiComm, settings: Settings) -> Result<()> {
     let id = settings.id;
-    with_groups(|groups| {
-        let (survived, rest) = match groups.remove(&id) {
-            Some(held) => (Some(held.group), Some((held.memory, held.requests))),
-            None => (None, None),
-        };
-        let mut held = Held::of(Group::create(survived, own, settings)?);
-        if let Some((memory, requests)) = rest {
-            (held.memory, held.requests) = (memory, requests);
+    with_groups(|groups| match groups.get_mut(&id) {
+        Some(held) => held.renew(private, settings),
+        None => {
+            let made = Group::create(None, private, settings)?;
+            groups.insert(id, Held::of(made));
+            Ok(())
         }
-        groups.insert(id, held);
-        Ok(())
     })
 }
 
@@ -525,10 +520,8 @@ pub unsafe extern "C" fn Fenix_Data_member_attr_get(
                     let asked = agree(comm, rank);
                     let told = asked.and_then(|rank| held.group.attributes_of(member_id, rank));
                     let given = told.as_ref().ok().copied();
-                    (
-                        given,
-                        common_status(call, comm, told.map(|_| FENIX_SUCCESS)),
-                    )
+                    let told = told.map(|_| FENIX_SUCCESS);
+                    (given, common_status(call, held.group.comm()?, told))
                 }
                 _ => (Some(held.group.attributes(member_id)?), FENIX_SUCCESS),
             };

@@ -3,7 +3,7 @@
 
 use super::fenix_memory::Memories;
 use crate::comm::mpi::MpiComm;
-use crate::fenix::{Error, Group, Result, Ticket};
+use crate::fenix::{Error, Group, Result, Settings, Ticket};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -21,6 +21,12 @@ impl Held {
             memory: Memories::default(),
             requests: Requests::default(),
         }
+    }
+
+    /// Creates the group again.
+    pub(super) fn renew(&mut self, comm: MpiComm, settings: Settings) -> Result<()> {
+        self.requests.forget();
+        self.group.renew(comm, settings)
     }
 
     fn detach(&mut self) {
