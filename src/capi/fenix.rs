@@ -646,8 +646,14 @@ unsafe fn change(held: &mut Held, member: c_int, name: c_int, value: *mut c_void
 pub extern "C" fn Fenix_Data_snapshot_delete(group_id: c_int, time_stamp: c_int) -> c_int {
     status(|| {
         in_group(group_id, |held| {
-            let all = time_stamp == FENIX_DATA_SNAPSHOT_ALL
-                && !held.group.snapshots().contains(&FENIX_DATA_SNAPSHOT_ALL);
+            let stamps = held.group.snapshots();
+            let all = time_stamp == FENIX_DATA_SNAPSHOT_ALL && !stamps.contains(&time_stamp);
+            if stamps.is_empty() && !all {
+                return Err(Error::NoSuchStamp {
+                    group: group_id,
+                    stamp: time_stamp,
+                });
+            }
             held.group
                 .delete_snapshot((!all).then(|| stamp(time_stamp)))
         })
