@@ -158,6 +158,7 @@ int main(int argc, char** argv)
   for (int checksums = 0; checksums < 2; checksums++) {
     CHECK_INT(stanchion_fenix_checksums(checksums), 0);
     for (int i = 0; i < POLICIES; i++) {
+      if (!is_tested(i)) continue;
       if (check_crowded()) {
         check_each_rank(&policies[i], i % 2 + checksums);
       } else {
