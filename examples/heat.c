@@ -3,9 +3,10 @@
  * Fenix keeps the field in memory twice: each rank holds a copy of its partner's part. When a rank dies,
  * a spare takes its place and everybody goes back to the last snapshot. When both partners die, memory does
  * not suffice: then the files come back, which redset protects against two lost ranks.
- * Run without arguments it kills nobody; each argument <step>:<rank> kills one rank at a step.
+ * Run without arguments it kills nobody; each argument <step>:<rank> kills one rank at a step, for which one
+ * of the ranks at the end stands by as a spare.
  *   mpicc heat.c $(pkg-config --cflags --libs stanchion) -o heat
- *   mpiexec --with-ft ulfm -n 7 ./heat 25:1 45:2 45:3        # 4 ranks compute, 3 are spares
+ *   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 -n 7 ./heat 25:1 45:2 45:3
  */
 #include <fenix.h>
 #include <mpi.h>
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CELLS = 100000, STEPS = 60, SPARES = 3 };
+enum { CELLS = 100000, STEPS = 60 };
 enum { IN_MEMORY_EVERY = 10, IN_FILES_EVERY = 30 };
 enum { GROUP = 1, FIELD = 1, STEP = 2 };
 
@@ -159,7 +160,7 @@ int main(int argc, char** argv)
   double mine = 0, all = 0;
 
   MPI_Init(&argc, &argv);
-  Fenix_Init(&role, MPI_COMM_WORLD, &world, &argc, &argv, SPARES, 0, MPI_INFO_NULL, &error);
+  Fenix_Init(&role, MPI_COMM_WORLD, &world, &argc, &argv, argc - 1, 0, MPI_INFO_NULL, &error);
   /* Here everybody comes, at first and after every failure. */
   need(error, "Fenix_Init");
   MPI_Comm_rank(world, &rank);
