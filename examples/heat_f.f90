@@ -88,7 +88,7 @@ contains
     step = step + 1
   end function
 
-  ! Whoever takes this rank's place, or has seen a failure, is not killed.
+  ! Whoever takes a rank's place is not killed once more.
   subroutine die_if_told
     character(len=32) :: argument
     integer :: at, whom, colon, number, ignored
