@@ -13,8 +13,12 @@ mod agree;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod resilient;
+#[cfg(feature = "mpi")]
+pub mod ulfm;
 
 pub use agree::{Verdict, agree};
+pub use resilient::{Agreement, Resilient};
 
 /// Separates messages of different purpose between the same two ranks.
 pub type Tag = i32;
@@ -36,6 +40,12 @@ pub enum Error {
         code: i32,
         text: String,
     },
+    /// A rank of the communicator has died.
+    #[error("{call} failed: a process of the communicator has died")]
+    ProcessFailed { call: &'static str },
+    /// Another rank has left the communicator because of a failure.
+    #[error("{call} failed: the communicator was revoked after a process had died")]
+    Revoked { call: &'static str },
     #[error("rank {rank} is not in 0..{size}")]
     NoSuchRank { rank: i64, size: usize },
     #[error("the communicator is null")]
@@ -108,6 +118,10 @@ pub trait Comm: Sized {
 
 /// Messages that [`Comm::start`] has started. Dropped, it waits for them.
 pub trait Underway {
+    /// Moves them on and tells whether [`Underway::finish`] would return at once. A failure counts as an
+    /// end; `finish` tells of it.
+    fn is_done(&mut self) -> bool;
+
     /// Waits for all of them and returns those that were received, in the order they were asked for.
     fn finish(self) -> Result<Vec<Vec<u8>>>;
 }

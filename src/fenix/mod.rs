@@ -11,10 +11,24 @@
 //! goes out through a [`Target`].
 #![forbid(unsafe_code)]
 
+mod agreement;
+mod asking;
+mod bytes;
 mod group;
+mod memory;
 mod policy;
+pub mod process;
+mod reading;
 mod regions;
+mod repair;
+mod restoring;
+mod set;
+mod share;
+mod snapshot;
+mod storing;
 mod subset;
+#[cfg(test)]
+mod tests;
 
 use crate::comm;
 
@@ -74,6 +88,8 @@ pub enum Error {
     NoData(String),
     #[error("memory has run out: {0} bytes are needed")]
     Memory(u64),
+    #[error("the ranks must ask for the same number of spares, from 0 up to {}", size - 1)]
+    Spares { size: usize },
     #[error("this MPI cannot repair communicators (no ULFM), so a failed process ends the job")]
     NoRepair,
     #[error("the repair was given up: {0}")]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
 
-use super::{MpiComm, SUCCESS, bytes_type, check, class_of, count_of, no_status};
+use super::failure::Place;
+use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, no_status};
 use crate::comm::{Error, Result, Tag, Underway};
 
 /// One piece of an expected message.
@@ -20,15 +21,15 @@ struct Incoming {
 
 impl Incoming {
     /// Checks a completed receive: that it succeeded and brought what was expected.
-    fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
+    fn judge(&self, place: Place, code: c_int, status: &MPI_Status) -> Result<()> {
         let too_long = class_of(code) == ffi::MPI_ERR_TRUNCATE as c_int;
         if code != SUCCESS && !too_long {
-            return check("MPI_Wait", code);
+            return place.check("MPI_Wait", code);
         }
         let got = self.range.start + count_of(status)?;
         if too_long && got <= self.range.end {
             // This MPI does not tell how long the message was.
-            return check("MPI_Wait", code);
+            return place.check("MPI_Wait", code);
         }
         if got == self.range.end {
             return Ok(());
@@ -43,6 +44,7 @@ impl Incoming {
 
 struct Request {
     handle: MPI_Request,
+    place: Place,
     incoming: Option<Incoming>,
 }
 
@@ -50,6 +52,8 @@ struct Request {
 pub(super) struct Flight {
     requests: Vec<Request>,
     outcome: Result<()>,
+    /// A message of which a piece failed: the rest of it may never come.
+    failed: Option<usize>,
 }
 
 impl Flight {
@@ -57,6 +61,7 @@ impl Flight {
         Self {
             requests: Vec::with_capacity(messages),
             outcome: Ok(()),
+            failed: None,
         }
     }
 
@@ -78,9 +83,9 @@ impl Flight {
         for range in on.pieces(expected) {
             let piece = &mut bytes[range.clone()];
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
-            check("MPI_Irecv", unsafe {
+            on.check("MPI_Irecv", unsafe {
                 let (bytes, from) = (bytes_type(), from as c_int);
                 ffi::MPI_Irecv(data, count, bytes, from, tag, on.comm, &mut handle)
             })?;
@@ -90,7 +95,11 @@ impl Flight {
                 expected,
                 range,
             });
-            self.requests.push(Request { handle, incoming });
+            self.requests.push(Request {
+                handle,
+                place: Place::of(on),
+                incoming,
+            });
         }
         Ok(())
     }
@@ -105,14 +114,18 @@ impl Flight {
         for range in on.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
-            check("MPI_Isend", unsafe {
+            on.check("MPI_Isend", unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
                 ffi::MPI_Isend(data, count, bytes, to, tag, on.comm, &mut handle)
             })?;
             let incoming = None;
-            self.requests.push(Request { handle, incoming });
+            self.requests.push(Request {
+                handle,
+                place: Place::of(on),
+                incoming,
+            });
         }
         Ok(())
     }
@@ -123,20 +136,34 @@ impl Flight {
     }
 
     fn land(&mut self) -> Result<()> {
-        let mut failed = None;
         for mut request in std::mem::take(&mut self.requests) {
-            let message = request.incoming.as_ref().map(|i| i.message);
-            if message.is_some() && message == failed {
+            let message = request.message();
+            if message.is_some() && message == self.failed {
                 request.call_off();
                 continue;
             }
             let ended = request.wait();
-            if ended.is_err() {
-                failed = message;
-            }
-            self.note(ended);
+            self.end(message, ended);
         }
         std::mem::replace(&mut self.outcome, Ok(()))
+    }
+
+    fn end(&mut self, message: Option<usize>, ended: Result<()>) {
+        if ended.is_err() {
+            self.failed = message;
+        }
+        self.note(ended);
+    }
+
+    /// Moves all requests on; true when none is left to wait for, or one has failed.
+    fn has_landed(&mut self) -> bool {
+        for mut request in std::mem::take(&mut self.requests) {
+            match request.test() {
+                Some(ended) => self.end(request.message(), ended),
+                None => self.requests.push(request),
+            }
+        }
+        self.requests.is_empty() || self.outcome.is_err()
     }
 }
 
@@ -172,6 +199,10 @@ impl Journey {
 }
 
 impl Underway for Journey {
+    fn is_done(&mut self) -> bool {
+        self.flight.has_landed()
+    }
+
     fn finish(mut self) -> Result<Vec<Vec<u8>>> {
         let ended = self.flight.land();
         ended.map(|()| std::mem::take(&mut self.received))
@@ -185,13 +216,29 @@ impl Drop for Journey {
 }
 
 impl Request {
+    fn message(&self) -> Option<usize> {
+        self.incoming.as_ref().map(|incoming| incoming.message)
+    }
+
     fn wait(&mut self) -> Result<()> {
         let mut status = no_status();
         // SAFETY: the request is active and its buffer still borrowed by the transfer.
         let code = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
+        self.judge(code, &status)
+    }
+
+    /// `None` while it is under way.
+    fn test(&mut self) -> Option<Result<()>> {
+        let (mut status, mut ended) = (no_status(), 0);
+        // SAFETY: the request is active and its buffer still owned by the journey.
+        let code = unsafe { ffi::MPI_Test(&mut self.handle, &mut ended, &mut status) };
+        (ended != 0 || code != SUCCESS).then(|| self.judge(code, &status))
+    }
+
+    fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
         match &self.incoming {
-            Some(incoming) => incoming.judge(code, &status),
-            None => check("MPI_Wait", code),
+            Some(incoming) => incoming.judge(self.place, code, status),
+            None => self.place.check("MPI_Wait", code),
         }
     }
 
@@ -205,7 +252,8 @@ impl Request {
     }
 }
 
-fn no_request() -> MPI_Request {
+/// The handle of no request.
+pub fn null_request() -> MPI_Request {
     // SAFETY: a constant of the MPI shim, never written.
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }
