@@ -21,7 +21,7 @@ pub mod redset;
 pub mod storage;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
-/// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_redset_*_f` and `__fenix_*init` are C (`src/shim`).
+/// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_*_f` and `__fenix_*init` are C (`src/shim`).
 pub mod exports {
     #[cfg(feature = "mpi")]
     pub use crate::capi::fenix::{

@@ -8,6 +8,7 @@
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};
 use super::fenix_memory::Memory;
+use super::fenix_recovery::is_initialized;
 use super::{error, guard, ptr, stanchion_fenix};
 use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::comm::{self, Comm, Op, Verdict};
@@ -75,6 +76,9 @@ pub(super) fn code(error: &Error, call: c_int) -> c_int {
         Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
         Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
         Error::Spares { .. } => FENIX_ERROR_INTERN,
+        Error::Comm(comm::Error::ProcessFailed { .. } | comm::Error::Revoked { .. }) => {
+            FENIX_ERROR_CANCELLED
+        }
         Error::Comm(_) | Error::Peer { .. } => FENIX_ERROR_INTERN,
     }
 }
@@ -131,7 +135,10 @@ pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
 
 /// Refuses calls before Fenix_Init and after Fenix_Finalize.
 pub(super) fn check_running() -> Result<()> {
-    Ok(())
+    match is_initialized() {
+        true => Ok(()),
+        false => Err(Error::Uninitialized),
+    }
 }
 
 /// A number that C counts with an `int`.
@@ -203,7 +210,8 @@ pub unsafe extern "C" fn Fenix_Data_group_create(
         // SAFETY: arguments of the caller.
         let policy = unsafe { policy(policy_name, policy_value) };
         let settings = settings(group_id, start_time_stamp, depth, policy);
-        let made = agree(&private, settings).and_then(|given| create_group(&private, given));
+        let settings = agree(&private, settings);
+        let made = settings.and_then(|given| create_group(MpiComm::private(comm)?, given));
         common_status(call, &private, made.map(|()| FENIX_SUCCESS))
     });
     // SAFETY: arguments of the caller.
@@ -252,22 +260,16 @@ unsafe fn policy(name: c_int, values: *const c_void) -> Result<Policy> {
     }
 }
 
-/// A group talks on a communicator of its own, where its messages meet no others.
-fn create_group(private: &MpiComm, settings: Settings) -> Result<()> {
-    let own = private.split(Some(0), private.rank() as c_int)?;
-    let own = own.ok_or(comm::Error::NullCommunicator)?;
+/// A group that survived keeps what it has if it cannot be created again now.
+fn create_group(private: MpiComm, settings: Settings) -> Result<()> {
     let id = settings.id;
-    with_groups(|groups| {
-        let (survived, rest) = match groups.remove(&id) {
-            Some(held) => (Some(held.group), Some((held.memory, held.requests))),
-            None => (None, None),
-        };
-        let mut held = Held::of(Group::create(survived, own, settings)?);
-        if let Some((memory, requests)) = rest {
-            (held.memory, held.requests) = (memory, requests);
+    with_groups(|groups| match groups.get_mut(&id) {
+        Some(held) => held.renew(private, settings),
+        None => {
+            let made = Group::create(None, private, settings)?;
+            groups.insert(id, Held::of(made));
+            Ok(())
         }
-        groups.insert(id, held);
-        Ok(())
     })
 }
 
@@ -518,10 +520,8 @@ pub unsafe extern "C" fn Fenix_Data_member_attr_get(
                     let asked = agree(comm, rank);
                     let told = asked.and_then(|rank| held.group.attributes_of(member_id, rank));
                     let given = told.as_ref().ok().copied();
-                    (
-                        given,
-                        common_status(call, comm, told.map(|_| FENIX_SUCCESS)),
-                    )
+                    let told = told.map(|_| FENIX_SUCCESS);
+                    (given, common_status(call, held.group.comm()?, told))
                 }
                 _ => (Some(held.group.attributes(member_id)?), FENIX_SUCCESS),
             };
@@ -646,8 +646,14 @@ unsafe fn change(held: &mut Held, member: c_int, name: c_int, value: *mut c_void
 pub extern "C" fn Fenix_Data_snapshot_delete(group_id: c_int, time_stamp: c_int) -> c_int {
     status(|| {
         in_group(group_id, |held| {
-            let all = time_stamp == FENIX_DATA_SNAPSHOT_ALL
-                && !held.group.snapshots().contains(&FENIX_DATA_SNAPSHOT_ALL);
+            let stamps = held.group.snapshots();
+            let all = time_stamp == FENIX_DATA_SNAPSHOT_ALL && !stamps.contains(&time_stamp);
+            if stamps.is_empty() && !all {
+                return Err(Error::NoSuchStamp {
+                    group: group_id,
+                    stamp: time_stamp,
+                });
+            }
             held.group
                 .delete_snapshot((!all).then(|| stamp(time_stamp)))
         })

@@ -3,9 +3,9 @@
 
 use super::fenix_memory::Memories;
 use crate::comm::mpi::MpiComm;
-use crate::fenix::{Error, Group, Result, Ticket};
+use crate::fenix::{Error, Group, Result, Settings, Ticket};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 /// One group, as C knows it.
 pub(super) struct Held {
@@ -21,6 +21,12 @@ impl Held {
             memory: Memories::default(),
             requests: Requests::default(),
         }
+    }
+
+    /// Creates the group again.
+    pub(super) fn renew(&mut self, comm: MpiComm, settings: Settings) -> Result<()> {
+        self.requests.forget();
+        self.group.renew(comm, settings)
     }
 
     fn detach(&mut self) {
@@ -72,17 +78,13 @@ impl Requests {
     }
 }
 
-#[derive(Default)]
-struct Groups(BTreeMap<i32, Held>);
-
-// SAFETY: the lock lets one thread at a time use them, and with them MPI, as users of MPI_THREAD_SERIALIZED
-// do. Pointers to the user's memory belong to no thread.
-unsafe impl Send for Groups {}
-
-static GROUPS: Mutex<Groups> = Mutex::new(Groups(BTreeMap::new()));
+thread_local! {
+    /// They belong to the thread that called Fenix_Init.
+    static GROUPS: RefCell<BTreeMap<i32, Held>> = const { RefCell::new(BTreeMap::new()) };
+}
 
 pub(super) fn with_groups<T>(work: impl FnOnce(&mut BTreeMap<i32, Held>) -> T) -> T {
-    work(&mut GROUPS.lock().unwrap_or_else(|e| e.into_inner()).0)
+    GROUPS.with_borrow_mut(work)
 }
 
 pub(super) fn with_group<T>(id: i32, work: impl FnOnce(&mut Held) -> Result<T>) -> Result<T> {

@@ -331,8 +331,10 @@ fn handled(state: &mut State, comm: MPI_Comm, code: c_int) -> c_int {
 /// How the commit of a data group goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// All living ranks are here: the snapshot is committed, even if a failure is raised after that.
+    /// All ranks are here.
     Commits,
+    /// All living ranks are here: the snapshot is committed, then C raises the failure of the others.
+    CommitsAndRecovers,
     /// Ranks are in recovery; this one follows as soon as C raises it.
     Recovers,
 }
@@ -347,7 +349,7 @@ pub fn agree_commit() -> Result<Commit> {
             Met::AllHere {
                 someone_failed: false,
             } => return Ok(Commit::Commits),
-            Met::AllHere { .. } => (Commit::Commits, ulfm::PROC_FAILED),
+            Met::AllHere { .. } => (Commit::CommitsAndRecovers, ulfm::PROC_FAILED),
             Met::Elsewhere => (Commit::Recovers, ulfm::REVOKED),
         };
         mpi::note_failure(state.user()?, raised);

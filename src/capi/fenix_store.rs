@@ -2,15 +2,15 @@
 #![allow(non_snake_case)]
 
 use super::fenix::{
-    FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS,
-    FENIX_WARNING_PARTIAL_RESTORE, agree, check_running, common_status, hand_out, in_group,
-    natural, not_newer, rank_in, status, status_of,
+    FENIX_ERROR_CANCELLED, FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT,
+    FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, FENIX_WARNING_PARTIAL_RESTORE, agree, check_running,
+    common_status, hand_out, in_group, natural, not_newer, rank_in, status, status_of,
 };
 use super::fenix_data_subset::Fenix_Data_subset;
 use super::fenix_groups::{Held, with_group};
 use super::fenix_memory::{Elements, Memory};
-use super::ptr;
-use crate::comm::Comm;
+use super::fenix_recovery::{Commit, agree_commit};
+use super::{error, ptr};
 use crate::comm::mpi::{MPI_Request, MpiComm, null_request};
 use crate::fenix::{Error, Group, Regions, Restored, Result, Subset};
 use std::ffi::{c_int, c_void};
@@ -308,7 +308,9 @@ fn commit(held: &mut Held) -> Result<c_int> {
 /// communicator have come this far.
 ///
 /// # Returns
-/// 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already.
+/// 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, so that nothing was
+/// committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. In both cases a recovery has
+/// come between: a program that resumes at Fenix_Init does not get here.
 ///
 /// # Collective
 /// Called by all ranks of the resilient communicator.
@@ -318,16 +320,24 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
     time_stamp: *mut c_int,
 ) -> c_int {
     status_of(FENIX_ERROR_COMMIT_BARRIER, || {
-        let stamp = in_group(group_id, |held| {
+        in_group(group_id, |held| {
             for store in held.requests.all() {
                 held.group.wait(store)?;
             }
-            held.group.comm()?.barrier()?;
-            commit(held)
-        })?;
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(time_stamp, stamp) };
-        Ok(FENIX_SUCCESS)
+            let verdict = agree_commit()?;
+            if verdict == Commit::Recovers {
+                error::remember("no commit: other ranks are recovering from a failure");
+                return Ok(FENIX_ERROR_COMMIT_BARRIER);
+            }
+            let stamp = commit(held)?;
+            // SAFETY: arguments of the caller.
+            unsafe { ptr::store(time_stamp, stamp) };
+            if verdict == Commit::CommitsAndRecovers {
+                error::remember("a rank has failed; the commit was done without it");
+                return Ok(FENIX_ERROR_CANCELLED);
+            }
+            Ok(FENIX_SUCCESS)
+        })
     })
 }
 

@@ -16,6 +16,17 @@ pub enum Verdict<E> {
     Comm(Error),
 }
 
+impl<E: From<Error>> Verdict<E> {
+    /// As an error of the room whose ranks agreed; `peer` is how it says that another rank failed.
+    pub fn into_error(self, peer: impl FnOnce(usize, String) -> E) -> E {
+        match self {
+            Verdict::Own(error) => error,
+            Verdict::Peer { rank, text } => peer(rank, text),
+            Verdict::Comm(error) => error.into(),
+        }
+    }
+}
+
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere or `Err` everywhere.
 ///
 /// Ranks that succeeded learn the text of the lowest rank that failed. Collective over `comm`.

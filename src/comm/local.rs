@@ -56,6 +56,17 @@ impl World {
         }
     }
 
+    /// Whether [`World::take`] would return at once for each of `from`.
+    fn would_take(&self, from: impl Iterator<Item = Address>) -> bool {
+        let state = self.lock();
+        let mut wanted: HashMap<Address, usize> = HashMap::new();
+        from.for_each(|address| *wanted.entry(address).or_default() += 1);
+        wanted.into_iter().all(|(address, number)| {
+            let waiting = state.mail.get(&address).map_or(0, VecDeque::len);
+            waiting >= number || state.gone[address.from]
+        })
+    }
+
     fn new_context(&self) -> u64 {
         let mut state = self.lock();
         state.contexts += 1;
@@ -191,6 +202,11 @@ pub struct Expected {
 }
 
 impl Underway for Expected {
+    fn is_done(&mut self) -> bool {
+        let addresses = self.messages.iter().map(|(_, address, _)| *address);
+        self.world.would_take(addresses)
+    }
+
     fn finish(mut self) -> Result<Vec<Vec<u8>>> {
         std::mem::take(&mut self.messages)
             .into_iter()

@@ -118,6 +118,10 @@ pub trait Comm: Sized {
 
 /// Messages that [`Comm::start`] has started. Dropped, it waits for them.
 pub trait Underway {
+    /// Moves them on and tells whether [`Underway::finish`] would return at once. A failure counts as an
+    /// end; `finish` tells of it.
+    fn is_done(&mut self) -> bool;
+
     /// Waits for all of them and returns those that were received, in the order they were asked for.
     fn finish(self) -> Result<Vec<Vec<u8>>>;
 }

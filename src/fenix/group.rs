@@ -1,7 +1,17 @@
 //! A data group: its members, its snapshots, and what protects them.
+//!
+//! A store goes through `storing` into a staged entry; commit makes the staged entries a snapshot
+//! (`snapshot`). Restore is in `restoring`: it lets `repair` rebuild what ranks have lost, and `reading` find
+//! the elements. `set` says which rank guards what, `memory` is where the bytes come from.
 
-use super::{Policy, Regions, Result, Source, Subset, Target};
-use crate::comm::Comm;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::memory::Memory;
+use super::set::Set;
+use super::snapshot::{Mark, Snapshot, Snapshots};
+use super::storing::{Manner, Means, Offer, Storing};
+use super::{Error, Policy, Regions, Result, Source, Subset, agreement};
+use crate::comm::{Comm, Tag};
 
 /// What all ranks give alike when they create a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +27,7 @@ pub struct Settings {
 }
 
 /// What a rank says of its own part of a member; may differ from rank to rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     pub count: u64,
     /// Packed bytes of an element.
@@ -43,10 +53,40 @@ pub struct Restored {
     pub complete: bool,
 }
 
+/// Every store has a tag of its own, so that stores under way do not mix; these are the first of them, and
+/// after how many they begin again.
+const FIRST_TAG: Tag = 64;
+const TAGS: u32 = 4096;
+
+/// Steps of a store under way at once.
+const AT_ONCE: usize = 4;
+
+pub(super) struct Member {
+    pub(super) attributes: Attributes,
+    /// It came back with a restore, without having been created here.
+    pub(super) restored: bool,
+}
+
+struct Pending<U> {
+    ticket: Ticket,
+    member: i32,
+    storing: Storing<U>,
+}
+
 pub struct Group<C: Comm> {
-    settings: Settings,
+    pub(super) settings: Settings,
+    pub(super) members: BTreeMap<i32, Member>,
+    pub(super) snapshots: Snapshots,
+    pub(super) memory: Memory,
+    /// Stores under way, in order.
+    pending: VecDeque<Pending<C::Underway>>,
+    /// Stores under way that failed and have not been asked about.
+    failed: BTreeMap<Ticket, Error>,
+    stores: u32,
+    tickets: u32,
+    pub(super) set: Set,
     /// Absent after a failure until the group is created again.
-    comm: Option<C>,
+    pub(super) comm: Option<C>,
 }
 
 impl<C: Comm> Group<C> {
@@ -54,11 +94,69 @@ impl<C: Comm> Group<C> {
     /// `None` on ranks that are new. What was staged is dropped; snapshots that not all survivors have too.
     /// New ranks learn which snapshots there are and get their data with [`Group::restore`].
     ///
+    /// With an error, `survived` is lost: a rank that may be able to try again calls [`Group::renew`].
+    ///
     /// # Collective
-    /// Called by all ranks of `comm` with the same settings; all return the same verdict. `survived` is
-    /// lost with an error only on ranks where it could not be used any more anyway.
-    pub fn create(_survived: Option<Group<C>>, _comm: C, _settings: Settings) -> Result<Group<C>> {
-        todo!()
+    /// Called by all ranks of `comm` with the same settings; all return the same verdict. Some ranks may
+    /// call [`Group::renew`] instead.
+    pub fn create(survived: Option<Group<C>>, comm: C, settings: Settings) -> Result<Group<C>> {
+        if let Some(mut group) = survived {
+            group.renew(comm, settings)?;
+            return Ok(group);
+        }
+        agreement::check_settings(&comm, &settings, None)?;
+        let comm = private(&comm)?;
+        let (marks, next) = agreement::common(&comm, None)?;
+        let mut group = Group {
+            set: Set::of(&settings.policy, comm.rank(), comm.size()),
+            snapshots: Snapshots::new(next.unwrap_or(settings.first_stamp)),
+            settings,
+            members: BTreeMap::new(),
+            memory: Memory::default(),
+            pending: VecDeque::new(),
+            failed: BTreeMap::new(),
+            stores: 0,
+            tickets: 0,
+            comm: Some(comm),
+        };
+        group.keep(&marks)?;
+        Ok(group)
+    }
+
+    /// As [`Group::create`] on a rank that survived. With an error the group stays without a communicator,
+    /// and its snapshots are as they were.
+    ///
+    /// # Collective
+    /// As [`Group::create`], which new ranks call.
+    pub fn renew(&mut self, comm: C, settings: Settings) -> Result<()> {
+        self.detach();
+        agreement::check_settings(&comm, &settings, Some(&self.settings))?;
+        let comm = private(&comm)?;
+        let (common, next) = self.common(&comm)?;
+        // From here on the new communicator is not used: either all ranks come here or none needs to.
+        self.set = Set::of(&settings.policy, comm.rank(), comm.size());
+        self.snapshots.next = next;
+        self.settings = settings;
+        self.stores = 0;
+        self.comm = Some(comm);
+        self.keep(&common)
+    }
+
+    /// The snapshots that all ranks have, and the time stamp that comes next. The retired snapshot too may be
+    /// the newest that all have.
+    fn common(&self, comm: &C) -> Result<(Vec<Mark>, i32)> {
+        let retired = self.memory.retired.iter().map(Snapshot::mark);
+        let own: Vec<_> = self.snapshots.marks().chain(retired).collect();
+        let own = (&own[..], self.snapshots.next);
+        let (marks, next) = agreement::common(comm, Some(own))?;
+        Ok((marks, next.unwrap_or(self.snapshots.next)))
+    }
+
+    fn keep(&mut self, marks: &[Mark]) -> Result<()> {
+        let (depth, width) = (self.settings.depth, self.comm()?.size());
+        self.snapshots.bring_back(&mut self.memory);
+        self.snapshots.keep(marks, depth, width, &mut self.memory);
+        Ok(())
     }
 
     pub fn settings(&self) -> &Settings {
@@ -66,46 +164,84 @@ impl<C: Comm> Group<C> {
     }
 
     pub fn comm(&self) -> Result<&C> {
-        self.comm
-            .as_ref()
-            .ok_or(super::Error::Detached(self.settings.id))
+        self.comm.as_ref().ok_or(Error::Detached(self.settings.id))
     }
 
-    /// Gives up the communicator and what was staged or under way: a failure has made it useless.
+    /// Gives up the communicator and what was staged or under way: a failure has made it useless. Messages
+    /// under way must be able to end: where they could not, the communicator has been revoked before.
     pub fn detach(&mut self) {
-        todo!()
+        self.pending.clear();
+        self.failed.clear();
+        self.snapshots.drop_staged(&mut self.memory);
+        self.comm = None;
+    }
+
+    /// What transfers within the set need.
+    pub(super) fn means(&mut self) -> Result<Means<'_, C>> {
+        Ok(Means {
+            comm: self
+                .comm
+                .as_ref()
+                .ok_or(Error::Detached(self.settings.id))?,
+            set: &self.set,
+            memory: &mut self.memory,
+        })
     }
 
     // ---- members: local ----
 
     /// A member that came back with a restore may be created once more: it gets these attributes.
-    pub fn create_member(&mut self, _member: i32, _attributes: Attributes) -> Result<()> {
-        todo!()
+    pub fn create_member(&mut self, member: i32, attributes: Attributes) -> Result<()> {
+        check(attributes)?;
+        if self.members.get(&member).is_some_and(|old| !old.restored) {
+            return Err(Error::MemberExists {
+                group: self.settings.id,
+                member,
+            });
+        }
+        self.members.insert(
+            member,
+            Member {
+                attributes,
+                restored: false,
+            },
+        );
+        Ok(())
     }
 
-    pub fn delete_member(&mut self, _member: i32) -> Result<()> {
-        todo!()
+    /// With all that is stored of it.
+    pub fn delete_member(&mut self, member: i32) -> Result<()> {
+        let known = self.members.remove(&member);
+        known.ok_or_else(|| self.no_member(member))?;
+        self.snapshots.delete_member(member, &mut self.memory);
+        Ok(())
     }
 
     /// In ascending order.
     pub fn members(&self) -> Vec<i32> {
-        todo!()
+        self.members.keys().copied().collect()
     }
 
-    pub fn attributes(&self, _member: i32) -> Result<Attributes> {
-        todo!()
+    pub fn attributes(&self, member: i32) -> Result<Attributes> {
+        let member = self
+            .members
+            .get(&member)
+            .ok_or_else(|| self.no_member(member))?;
+        Ok(member.attributes)
     }
 
-    pub fn set_attributes(&mut self, _member: i32, _attributes: Attributes) -> Result<()> {
-        todo!()
+    pub fn set_attributes(&mut self, member: i32, attributes: Attributes) -> Result<()> {
+        check(attributes)?;
+        let unknown = self.no_member(member);
+        self.members.get_mut(&member).ok_or(unknown)?.attributes = attributes;
+        Ok(())
     }
 
-    /// The attributes that another rank has.
-    ///
-    /// # Collective
-    /// Called by all ranks of the group; each asks one rank.
-    pub fn attributes_of(&self, _member: i32, _rank: usize) -> Result<Attributes> {
-        todo!()
+    pub(super) fn no_member(&self, member: i32) -> Error {
+        Error::NoSuchMember {
+            group: self.settings.id,
+            member,
+        }
     }
 
     // ---- storing ----
@@ -114,35 +250,126 @@ impl<C: Comm> Group<C> {
     /// differ from rank to rank. A later store of the same elements takes the place of an earlier one.
     ///
     /// # Collective
-    /// Called by all ranks of the group in the same order.
+    /// Called by all ranks of the group in the same order. An error is the same on all ranks of a set.
     pub fn store(
         &mut self,
-        _member: i32,
-        _source: &(impl Source + ?Sized),
-        _subset: &Subset,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
     ) -> Result<()> {
-        todo!()
+        self.settle();
+        let storing = self.begin(member, source, subset, AT_ONCE)?;
+        let entry = storing.finish(&mut self.means()?)?;
+        self.snapshots.stage(member, entry, &mut self.memory);
+        Ok(())
     }
 
     /// As [`Group::store`], but only copies the elements and starts the protection; `source` may change
     /// as soon as this returns. To be ended with [`Group::wait`] or [`Group::test`].
+    ///
+    /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
+    /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
+    /// until the store has ended.
     pub fn start_store(
         &mut self,
-        _member: i32,
-        _source: &(impl Source + ?Sized),
-        _subset: &Subset,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
     ) -> Result<Ticket> {
-        todo!()
+        let storing = self.begin(member, source, subset, usize::MAX)?;
+        let ticket = Ticket(self.tickets);
+        self.tickets = self.tickets.wrapping_add(1);
+        self.pending.push_back(Pending {
+            ticket,
+            member,
+            storing,
+        });
+        Ok(ticket)
+    }
+
+    fn begin(
+        &mut self,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
+        at_once: usize,
+    ) -> Result<Storing<C::Underway>> {
+        let offer = self.attributes(member).map(|attributes| Offer {
+            attributes,
+            regions: subset.regions(attributes.count),
+        });
+        let manner = Manner {
+            tag: FIRST_TAG + (self.stores % TAGS) as Tag,
+            checksums: self.settings.checksums,
+            at_once,
+        };
+        self.stores = self.stores.wrapping_add(1);
+        Storing::start(&mut self.means()?, manner, member, offer, source)
+    }
+
+    /// Ends all stores under way.
+    pub(super) fn settle(&mut self) {
+        while !self.pending.is_empty() {
+            self.end_first();
+        }
+    }
+
+    fn end_first(&mut self) {
+        let Some(Pending {
+            ticket,
+            member,
+            storing,
+        }) = self.pending.pop_front()
+        else {
+            return;
+        };
+        let ended = self
+            .means()
+            .and_then(|mut means| storing.finish(&mut means));
+        match ended {
+            Ok(entry) => self.snapshots.stage(member, entry, &mut self.memory),
+            Err(error) => drop(self.failed.insert(ticket, error)),
+        }
     }
 
     /// A ticket that has ended is fine too.
-    pub fn wait(&mut self, _ticket: Ticket) -> Result<()> {
-        todo!()
+    pub fn wait(&mut self, ticket: Ticket) -> Result<()> {
+        self.check_ticket(ticket)?;
+        while self.is_pending(ticket) {
+            self.end_first();
+        }
+        self.failed.remove(&ticket).map_or(Ok(()), Err)
     }
 
     /// Moves stores on as far as possible without waiting and tells whether this one has ended.
-    pub fn test(&mut self, _ticket: Ticket) -> Result<bool> {
-        todo!()
+    pub fn test(&mut self, ticket: Ticket) -> Result<bool> {
+        self.check_ticket(ticket)?;
+        self.move_on();
+        let failed = self.failed.remove(&ticket);
+        failed.map_or(Ok(!self.is_pending(ticket)), Err)
+    }
+
+    /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
+    fn move_on(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        let done = pending.iter_mut().map(|pending| match self.means() {
+            Ok(means) => pending.storing.is_done(&means).unwrap_or(true),
+            Err(_) => true,
+        });
+        let done: Vec<_> = done.collect();
+        self.pending = pending;
+        for _ in done.into_iter().take_while(|done| *done) {
+            self.end_first();
+        }
+    }
+
+    fn is_pending(&self, ticket: Ticket) -> bool {
+        self.pending.iter().any(|pending| pending.ticket == ticket)
+    }
+
+    fn check_ticket(&self, ticket: Ticket) -> Result<()> {
+        let known = ticket.0 < self.tickets;
+        known.then_some(()).ok_or(Error::NoSuchRequest)
     }
 
     // ---- snapshots ----
@@ -150,7 +377,13 @@ impl<C: Comm> Group<C> {
     /// Waits for stores under way, then makes what is staged a snapshot. Returns its time stamp.
     /// The snapshot that it pushes out is given up only when its memory is needed.
     pub fn commit(&mut self) -> Result<i32> {
-        todo!()
+        self.settle();
+        if let Some((_, error)) = self.failed.pop_first() {
+            return Err(error);
+        }
+        let width = self.comm()?.size();
+        let depth = self.settings.depth;
+        self.snapshots.commit(width, depth, &mut self.memory)
     }
 
     /// Removes snapshots that not all ranks have.
@@ -158,62 +391,68 @@ impl<C: Comm> Group<C> {
     /// # Collective
     /// Called by all ranks of the group; all return the same verdict.
     pub fn reconcile(&mut self) -> Result<()> {
-        todo!()
+        self.settle();
+        let (marks, next) = self.common(self.comm()?)?;
+        if next != self.snapshots.next {
+            self.snapshots.drop_staged(&mut self.memory);
+        }
+        self.snapshots.next = next;
+        self.keep(&marks)
     }
 
     /// Time stamps, newest first.
     pub fn snapshots(&self) -> Vec<i32> {
-        todo!()
+        let kept = self.snapshots.kept.iter();
+        kept.map(|snapshot| snapshot.stamp).collect()
     }
 
     /// `None` deletes all.
-    pub fn delete_snapshot(&mut self, _which: Option<Stamp>) -> Result<()> {
-        todo!()
+    pub fn delete_snapshot(&mut self, which: Option<Stamp>) -> Result<()> {
+        let deleted = match which {
+            None => self.snapshots.kept.drain(..).collect(),
+            Some(stamp) => {
+                let index = self.snapshots.index(stamp);
+                let index = index.ok_or_else(|| self.no_stamp(stamp))?;
+                Vec::from_iter(self.snapshots.kept.remove(index))
+            }
+        };
+        for snapshot in deleted {
+            snapshot.recycle(&mut self.memory);
+        }
+        self.memory.retire(None);
+        Ok(())
     }
 
-    // ---- restoring ----
-
-    /// Rebuilds what ranks of this rank's set have lost of a member, then writes the elements below
-    /// `max_count` to `target`: as they were at `stamp`, or before where that snapshot lacks them. Without a
-    /// target it only rebuilds. A rank that lost the member gets it back, attributes too.
-    ///
-    /// # Collective
-    /// Called by all ranks of the group; all return the same verdict. On an error no target is touched.
-    pub fn restore(
-        &mut self,
-        _member: i32,
-        _stamp: Stamp,
-        _max_count: u64,
-        _target: Option<&mut (impl Target + ?Sized)>,
-    ) -> Result<Restored> {
-        todo!()
-    }
-
-    /// As [`Group::restore`] from what this rank has itself, without the others.
-    pub fn restore_locally(
-        &self,
-        _member: i32,
-        _stamp: Stamp,
-        _max_count: u64,
-        _target: &mut (impl Target + ?Sized),
-    ) -> Result<Restored> {
-        todo!()
-    }
-
-    /// As [`Group::restore`], but every rank gets the elements of the rank it names.
-    pub fn restore_from(
-        &mut self,
-        _member: i32,
-        _stamp: Stamp,
-        _max_count: u64,
-        _target: &mut (impl Target + ?Sized),
-        _rank: usize,
-    ) -> Result<Restored> {
-        todo!()
+    pub(super) fn no_stamp(&self, stamp: Stamp) -> Error {
+        match stamp {
+            Stamp::Latest => Error::NoData("nothing has been committed".into()),
+            Stamp::At(stamp) => Error::NoSuchStamp {
+                group: self.settings.id,
+                stamp,
+            },
+        }
     }
 
     /// Bytes held for snapshots, staged and unused ones included.
     pub fn memory(&self) -> u64 {
-        todo!()
+        let pending = self.pending.iter();
+        let pending: u64 = pending.map(|pending| pending.storing.bytes()).sum();
+        self.snapshots.bytes() + self.memory.bytes() + pending
+    }
+}
+
+/// A communicator for the group alone: what is under way in one group must not meet another's.
+fn private<C: Comm>(comm: &C) -> Result<C> {
+    let own = comm.split(Some(0), comm.rank() as i32)?;
+    own.ok_or(Error::Comm(crate::comm::Error::NullCommunicator))
+}
+
+fn check(attributes: Attributes) -> Result<()> {
+    let Attributes { count, element } = attributes;
+    match count.checked_mul(element) {
+        Some(bytes) if bytes <= i64::MAX as u64 => Ok(()),
+        _ => Err(Error::AttributeValue(format!(
+            "{count} elements of {element} bytes are too many"
+        ))),
     }
 }

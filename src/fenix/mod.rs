@@ -11,11 +11,24 @@
 //! goes out through a [`Target`].
 #![forbid(unsafe_code)]
 
+mod agreement;
+mod asking;
+mod bytes;
 mod group;
+mod memory;
 mod policy;
 pub mod process;
+mod reading;
 mod regions;
+mod repair;
+mod restoring;
+mod set;
+mod share;
+mod snapshot;
+mod storing;
 mod subset;
+#[cfg(test)]
+mod tests;
 
 use crate::comm;
 

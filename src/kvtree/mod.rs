@@ -76,9 +76,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// One verdict for all ranks of a collective.
 fn agree<C: comm::Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        comm::Verdict::Own(error) => error,
-        comm::Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        comm::Verdict::Comm(error) => Error::Comm(error),
-    })
+    comm::agree(comm, local)
+        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
 }

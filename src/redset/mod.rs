@@ -221,9 +221,6 @@ impl<C: Comm> Redset<C> {
 
 /// One verdict for all ranks of a collective.
 fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        comm::Verdict::Own(error) => error,
-        comm::Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        comm::Verdict::Comm(error) => Error::Comm(error),
-    })
+    comm::agree(comm, local)
+        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
 }

@@ -56,6 +56,42 @@ fn transfer_moves_everything() {
 }
 
 #[test]
+fn what_is_under_way_tells_when_it_is_done() {
+    for_sizes(|comm| {
+        let next = (comm.rank() + 1) % comm.size();
+        let before = (comm.rank() + comm.size() - 1) % comm.size();
+        let room = vec![(before, vec![0; 3]), (before, vec![0; 3])];
+        let mut underway = comm.start(3, vec![], room).unwrap();
+        assert!(!underway.is_done());
+        comm.barrier().unwrap();
+        comm.send(next, 3, b"one").unwrap();
+        comm.barrier().unwrap();
+        assert!(!underway.is_done());
+        comm.barrier().unwrap();
+        comm.send(next, 3, b"two").unwrap();
+        while !underway.is_done() {
+            thread::yield_now();
+        }
+        assert_eq!(underway.finish().unwrap(), [b"one", b"two"]);
+    });
+}
+
+#[test]
+fn what_comes_from_a_rank_that_left_is_done() {
+    let ended = run(2, |comm| {
+        if comm.rank() == 0 {
+            return true;
+        }
+        let mut underway = comm.start(3, vec![], vec![(0, vec![0])]).unwrap();
+        while !underway.is_done() {
+            thread::yield_now();
+        }
+        matches!(underway.finish(), Err(Error::PeerGone(0)))
+    });
+    assert!(ended[1]);
+}
+
+#[test]
 fn barrier_and_bcast_from_every_root() {
     for_sizes(|comm| {
         for root in 0..comm.size() {

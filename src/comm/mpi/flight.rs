@@ -52,6 +52,8 @@ struct Request {
 pub(super) struct Flight {
     requests: Vec<Request>,
     outcome: Result<()>,
+    /// A message of which a piece failed: the rest of it may never come.
+    failed: Option<usize>,
 }
 
 impl Flight {
@@ -59,6 +61,7 @@ impl Flight {
         Self {
             requests: Vec::with_capacity(messages),
             outcome: Ok(()),
+            failed: None,
         }
     }
 
@@ -133,20 +136,34 @@ impl Flight {
     }
 
     fn land(&mut self) -> Result<()> {
-        let mut failed = None;
         for mut request in std::mem::take(&mut self.requests) {
-            let message = request.incoming.as_ref().map(|i| i.message);
-            if message.is_some() && message == failed {
+            let message = request.message();
+            if message.is_some() && message == self.failed {
                 request.call_off();
                 continue;
             }
             let ended = request.wait();
-            if ended.is_err() {
-                failed = message;
-            }
-            self.note(ended);
+            self.end(message, ended);
         }
         std::mem::replace(&mut self.outcome, Ok(()))
+    }
+
+    fn end(&mut self, message: Option<usize>, ended: Result<()>) {
+        if ended.is_err() {
+            self.failed = message;
+        }
+        self.note(ended);
+    }
+
+    /// Moves all requests on; true when none is left to wait for, or one has failed.
+    fn has_landed(&mut self) -> bool {
+        for mut request in std::mem::take(&mut self.requests) {
+            match request.test() {
+                Some(ended) => self.end(request.message(), ended),
+                None => self.requests.push(request),
+            }
+        }
+        self.requests.is_empty() || self.outcome.is_err()
     }
 }
 
@@ -182,6 +199,10 @@ impl Journey {
 }
 
 impl Underway for Journey {
+    fn is_done(&mut self) -> bool {
+        self.flight.has_landed()
+    }
+
     fn finish(mut self) -> Result<Vec<Vec<u8>>> {
         let ended = self.flight.land();
         ended.map(|()| std::mem::take(&mut self.received))
@@ -195,12 +216,28 @@ impl Drop for Journey {
 }
 
 impl Request {
+    fn message(&self) -> Option<usize> {
+        self.incoming.as_ref().map(|incoming| incoming.message)
+    }
+
     fn wait(&mut self) -> Result<()> {
         let mut status = no_status();
         // SAFETY: the request is active and its buffer still borrowed by the transfer.
         let code = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
+        self.judge(code, &status)
+    }
+
+    /// `None` while it is under way.
+    fn test(&mut self) -> Option<Result<()>> {
+        let (mut status, mut ended) = (no_status(), 0);
+        // SAFETY: the request is active and its buffer still owned by the journey.
+        let code = unsafe { ffi::MPI_Test(&mut self.handle, &mut ended, &mut status) };
+        (ended != 0 || code != SUCCESS).then(|| self.judge(code, &status))
+    }
+
+    fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
         match &self.incoming {
-            Some(incoming) => incoming.judge(self.place, code, &status),
+            Some(incoming) => incoming.judge(self.place, code, status),
             None => self.place.check("MPI_Wait", code),
         }
     }

@@ -1,0 +1,110 @@
+//! Where segments come from: unused ones first, then those of the snapshot that was given up last, then the
+//! system. So storing and committing the same members again and again asks the system for nothing.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::snapshot::Snapshot;
+use super::{Error, Result};
+
+/// The longest segment.
+pub(super) const SEGMENT: u64 = if cfg!(test) { 40 } else { 1 << 20 };
+
+/// Unused bytes that outlive a commit.
+const RESERVE: u64 = 16 << 20;
+
+#[derive(Default)]
+pub(super) struct Memory {
+    /// By capacity.
+    unused: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// A snapshot that is no longer needed unless the newest turns out not to be everywhere.
+    pub(super) retired: Option<Snapshot>,
+}
+
+impl Memory {
+    /// A segment with anything in it.
+    pub(super) fn take(&mut self, length: usize) -> Result<Vec<u8>> {
+        if let Some(segment) = self.find(length) {
+            return Ok(segment);
+        }
+        if let Some(snapshot) = self.retired.take() {
+            snapshot.recycle(self);
+            return self.take(length);
+        }
+        let mut segment = Vec::new();
+        let room = segment.try_reserve_exact(length);
+        room.map_err(|_| Error::Memory(length as u64))?;
+        segment.resize(length, 0);
+        Ok(segment)
+    }
+
+    fn find(&mut self, length: usize) -> Option<Vec<u8>> {
+        let most = 2 * length + 4096;
+        let (&capacity, segments) = self.unused.range_mut(length..=most).next()?;
+        let mut segment = segments.pop()?;
+        if segments.is_empty() {
+            self.unused.remove(&capacity);
+        }
+        segment.resize(length, 0);
+        Some(segment)
+    }
+
+    /// Segments of these lengths, or none.
+    pub(super) fn reserve(
+        &mut self,
+        lengths: impl Iterator<Item = usize> + Clone,
+    ) -> Result<VecDeque<Vec<u8>>> {
+        let mut room = VecDeque::new();
+        for length in lengths.clone() {
+            match self.take(length) {
+                Ok(segment) => room.push_back(segment),
+                Err(_) => {
+                    self.put_all(room);
+                    return Err(Error::Memory(lengths.map(|length| length as u64).sum()));
+                }
+            }
+        }
+        Ok(room)
+    }
+
+    pub(super) fn put(&mut self, segment: Vec<u8>) {
+        let capacity = segment.capacity();
+        if capacity > 0 {
+            self.unused.entry(capacity).or_default().push(segment);
+        }
+    }
+
+    pub(super) fn put_all(&mut self, segments: impl IntoIterator<Item = Vec<u8>>) {
+        segments.into_iter().for_each(|segment| self.put(segment));
+    }
+
+    /// Gives up the snapshot that was retired before and what has not been used for long.
+    pub(super) fn retire(&mut self, snapshot: Option<Snapshot>) {
+        if let Some(snapshot) = std::mem::replace(&mut self.retired, snapshot) {
+            snapshot.recycle(self);
+        }
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        let mut left = self.unused_bytes();
+        while left > RESERVE {
+            let Some(mut longest) = self.unused.last_entry() else {
+                return;
+            };
+            let dropped = longest.get_mut().pop();
+            left -= dropped.map_or(0, |segment| segment.capacity() as u64);
+            if longest.get().is_empty() {
+                longest.remove();
+            }
+        }
+    }
+
+    fn unused_bytes(&self) -> u64 {
+        let sizes = self.unused.iter();
+        sizes.map(|(size, some)| (size * some.len()) as u64).sum()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.unused_bytes() + self.retired.as_ref().map_or(0, Snapshot::bytes)
+    }
+}

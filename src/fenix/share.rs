@@ -1,0 +1,131 @@
+//! What a rank stored in one call: its description, and where its packed bytes are in the member.
+
+use std::ops::Range;
+
+use super::{Attributes, Regions};
+
+/// A share without its bytes; known to all ranks of the set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Description {
+    pub(super) attributes: Attributes,
+    pub(super) regions: Regions,
+    /// Of the packed bytes.
+    pub(super) crc: Option<u32>,
+}
+
+impl Description {
+    pub(super) fn length(&self) -> u64 {
+        self.regions.count() * self.attributes.element
+    }
+
+    pub(super) fn encode(&self, into: &mut Vec<u8>) {
+        let regions = self.regions.encode();
+        let crc = self.crc.map_or(u64::MAX, u64::from);
+        let Attributes { count, element } = self.attributes;
+        for value in [count, element, crc, regions.len() as u64] {
+            into.extend(value.to_le_bytes());
+        }
+        into.extend(regions);
+    }
+
+    /// Takes a description off the front of `bytes`.
+    pub(super) fn decode(bytes: &mut &[u8]) -> Option<Description> {
+        let [count, element, crc, length] = take_values(bytes)?;
+        let (regions, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+        *bytes = rest;
+        Some(Description {
+            attributes: Attributes { count, element },
+            regions: Regions::decode(regions)?,
+            crc: u32::try_from(crc).ok(),
+        })
+    }
+}
+
+/// Takes numbers off the front of `bytes`.
+pub(super) fn take_values<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
+    let (front, rest) = bytes.split_at_checked(8 * N)?;
+    *bytes = rest;
+    Some(values(front))
+}
+
+/// Numbers of a message; `bytes` must be as long as they are.
+pub(super) fn values<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut values = bytes
+        .chunks_exact(8)
+        .filter_map(|value| value.first_chunk());
+    std::array::from_fn(|_| values.next().map_or(0, |value| u64::from_le_bytes(*value)))
+}
+
+pub(super) fn message(values: &[u64]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+/// Where the elements of regions, packed one after the other, are in the member.
+pub(super) struct Packed {
+    regions: Regions,
+    element: u64,
+    /// Packed offset of each range.
+    starts: Vec<u64>,
+}
+
+impl Packed {
+    pub(super) fn new(regions: Regions, element: u64) -> Packed {
+        let mut next = 0;
+        let starts = regions.ranges().iter().map(|range| {
+            let start = next;
+            next += (range.end - range.start) * element;
+            start
+        });
+        Packed {
+            starts: starts.collect(),
+            regions,
+            element,
+        }
+    }
+
+    /// The member's bytes behind some packed bytes: offset and length.
+    pub(super) fn spans(&self, packed: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
+        let first = self.starts.partition_point(|start| *start <= packed.start);
+        let ranges = self
+            .starts
+            .iter()
+            .zip(self.regions.ranges())
+            .skip(first.max(1) - 1);
+        ranges
+            .take_while({
+                let end = packed.end;
+                move |(start, _)| **start < end
+            })
+            .map(move |(start, range)| {
+                let length = (range.end - range.start) * self.element;
+                let from = packed.start.max(*start);
+                let to = packed.end.min(start + length);
+                let offset = range.start * self.element + (from - start);
+                (offset, to.saturating_sub(from))
+            })
+            .filter(|(_, length)| *length > 0)
+    }
+
+    /// The packed bytes of some of the ranges, which must all be there: packed offset, offset, length.
+    pub(super) fn locate(&self, part: &Regions) -> Vec<(u64, u64, u64)> {
+        let (mut index, own) = (0, self.regions.ranges());
+        let ranges = part.ranges().iter().filter(|_| self.element > 0);
+        ranges
+            .map(|range| {
+                while own[index].end < range.end {
+                    index += 1;
+                }
+                let before = (range.start - own[index].start) * self.element;
+                let length = (range.end - range.start) * self.element;
+                (
+                    self.starts[index] + before,
+                    range.start * self.element,
+                    length,
+                )
+            })
+            .collect()
+    }
+}

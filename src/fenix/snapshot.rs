@@ -1,0 +1,264 @@
+//! Snapshots: what a rank has of each, and which of them it keeps.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::bytes::Bytes;
+use super::memory::Memory;
+use super::share::{Description, take_values};
+use super::{Error, Result, Stamp};
+
+/// What a rank has of one store: its own share, and what guards shares of its set.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Of all ranks of the set, by position.
+    pub(super) shares: Vec<Description>,
+    /// The position of this rank.
+    pub(super) mine: usize,
+    pub(super) own: Bytes,
+    /// Given up when the set is no longer what it was.
+    pub(super) guard: Option<Bytes>,
+}
+
+impl Entry {
+    pub(super) fn own_share(&self) -> &Description {
+        &self.shares[self.mine]
+    }
+
+    /// Whether the own share is as it was stored, as far as that can be told.
+    pub(super) fn is_sound(&self) -> bool {
+        let crc = self.own_share().crc;
+        crc.is_none_or(|crc| crc == self.own.crc())
+    }
+
+    /// Whether it has all that `other` has, on all ranks of the set.
+    fn covers(&self, other: &Entry) -> bool {
+        let mut pairs = self.shares.iter().zip(&other.shares);
+        pairs.all(|(new, old)| new.regions.covers(&old.regions))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.own.size() + self.guard.as_ref().map_or(0, Bytes::size)
+    }
+
+    pub(super) fn recycle(self, memory: &mut Memory) {
+        self.own.recycle(memory);
+        if let Some(guard) = self.guard {
+            guard.recycle(memory);
+        }
+    }
+}
+
+/// In the order of the stores.
+pub(super) type Entries = Vec<Entry>;
+
+pub(super) fn recycle(entries: Entries, memory: &mut Memory) {
+    entries.into_iter().for_each(|entry| entry.recycle(memory));
+}
+
+/// The shares of all entries, for a rank of the set that has lost them.
+pub(super) fn encode_shares(entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = (entries.len() as u64).to_le_bytes().to_vec();
+    let shares = entries.iter().flat_map(|entry| &entry.shares);
+    shares.for_each(|share| share.encode(&mut bytes));
+    bytes
+}
+
+/// The shares of each entry in a set of `size` ranks.
+pub(super) fn decode_shares(mut bytes: &[u8], size: usize) -> Option<Vec<Vec<Description>>> {
+    let [entries] = take_values(&mut bytes)?;
+    let mut entry = || (0..size).map(|_| Description::decode(&mut bytes)).collect();
+    (0..entries).map(|_| entry()).collect()
+}
+
+pub(super) type Members = BTreeMap<i32, Entries>;
+
+pub(super) struct Snapshot {
+    pub(super) stamp: i32,
+    /// How many ranks the group had.
+    pub(super) width: usize,
+    /// This rank was not there or has lost it: it has only the members that were rebuilt.
+    pub(super) lost: bool,
+    pub(super) members: Members,
+}
+
+impl Snapshot {
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            stamp: self.stamp,
+            width: self.width,
+        }
+    }
+
+    /// `None` if this rank has lost what there was of the member.
+    pub(super) fn entries(&self, member: i32) -> Option<&[Entry]> {
+        match self.members.get(&member) {
+            Some(entries) => Some(entries),
+            None if self.lost => None,
+            None => Some(&[]),
+        }
+    }
+
+    /// Whether this rank has what it stored of the member, and all as it was.
+    pub(super) fn is_sound(&self, member: i32) -> bool {
+        let entries = self.entries(member);
+        entries.is_some_and(|entries| entries.iter().all(Entry::is_sound))
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        bytes_of(&self.members)
+    }
+
+    pub(super) fn recycle(self, memory: &mut Memory) {
+        let entries = self.members.into_values();
+        entries.for_each(|entries| recycle(entries, memory));
+    }
+
+    fn drop_guards(&mut self, memory: &mut Memory) {
+        for entry in self.members.values_mut().flatten() {
+            if let Some(guard) = entry.guard.take() {
+                guard.recycle(memory);
+            }
+        }
+    }
+}
+
+fn bytes_of(members: &Members) -> u64 {
+    members.values().flatten().map(Entry::bytes).sum()
+}
+
+/// What is committed, newest first, and what is staged.
+pub(super) struct Snapshots {
+    pub(super) kept: VecDeque<Snapshot>,
+    staged: Members,
+    /// Of the next commit.
+    pub(super) next: i32,
+}
+
+/// A snapshot as ranks tell each other about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub(super) stamp: i32,
+    pub(super) width: usize,
+}
+
+impl Snapshots {
+    pub(super) fn new(first_stamp: i32) -> Snapshots {
+        Snapshots {
+            kept: VecDeque::new(),
+            staged: Members::new(),
+            next: first_stamp,
+        }
+    }
+
+    pub(super) fn stage(&mut self, member: i32, entry: Entry, memory: &mut Memory) {
+        let entries = self.staged.entry(member).or_default();
+        let (covered, rest) = std::mem::take(entries)
+            .into_iter()
+            .partition(|old| entry.covers(old));
+        *entries = rest;
+        entries.push(entry);
+        recycle(covered, memory);
+    }
+
+    pub(super) fn drop_staged(&mut self, memory: &mut Memory) {
+        let staged = std::mem::take(&mut self.staged).into_values();
+        staged.for_each(|entries| recycle(entries, memory));
+    }
+
+    pub(super) fn commit(
+        &mut self,
+        width: usize,
+        depth: Option<u32>,
+        memory: &mut Memory,
+    ) -> Result<i32> {
+        let stamp = self.next;
+        self.next = stamp.checked_add(1).ok_or(Error::Number {
+            what: "the next time stamp",
+            value: i64::from(stamp) + 1,
+        })?;
+        self.kept.push_front(Snapshot {
+            stamp,
+            width,
+            lost: false,
+            members: std::mem::take(&mut self.staged),
+        });
+        let retired = self.too_old(depth).last();
+        memory.retire(retired);
+        Ok(stamp)
+    }
+
+    /// Takes out what is beyond the depth, oldest first.
+    fn too_old(&mut self, depth: Option<u32>) -> impl Iterator<Item = Snapshot> {
+        let keep = depth.map_or(usize::MAX, |depth| depth as usize + 1);
+        std::iter::from_fn(move || (self.kept.len() > keep).then(|| self.kept.pop_back())?)
+    }
+
+    pub(super) fn marks(&self) -> impl Iterator<Item = Mark> {
+        self.kept.iter().map(Snapshot::mark)
+    }
+
+    /// Keeps what is in `marks`, back to the given depth; what is not there is lost. Snapshots of a group
+    /// of another size are not protected any more.
+    pub(super) fn keep(
+        &mut self,
+        marks: &[Mark],
+        depth: Option<u32>,
+        width: usize,
+        memory: &mut Memory,
+    ) {
+        let mut had: BTreeMap<i32, Snapshot> = self.kept.drain(..).map(|s| (s.stamp, s)).collect();
+        for mark in marks {
+            let lost = || Snapshot {
+                stamp: mark.stamp,
+                width: mark.width,
+                lost: true,
+                members: Members::new(),
+            };
+            let snapshot = had.remove(&mark.stamp).unwrap_or_else(lost);
+            self.kept.push_back(snapshot);
+        }
+        had.into_values()
+            .for_each(|snapshot| snapshot.recycle(memory));
+        let too_old: Vec<_> = self.too_old(depth).collect();
+        too_old
+            .into_iter()
+            .for_each(|snapshot| snapshot.recycle(memory));
+        let resized = self
+            .kept
+            .iter_mut()
+            .filter(|snapshot| snapshot.width != width);
+        resized.for_each(|snapshot| snapshot.drop_guards(memory));
+    }
+
+    pub(super) fn bring_back(&mut self, memory: &mut Memory) {
+        self.kept.extend(memory.retired.take());
+    }
+
+    /// `None` for a time stamp that no snapshot has.
+    pub(super) fn index(&self, stamp: Stamp) -> Option<usize> {
+        match stamp {
+            Stamp::Latest => (!self.kept.is_empty()).then_some(0),
+            Stamp::At(stamp) => self.kept.iter().position(|s| s.stamp == stamp),
+        }
+    }
+
+    pub(super) fn knows(&self, member: i32) -> bool {
+        let mut all = self.kept.iter();
+        all.any(|snapshot| snapshot.members.contains_key(&member))
+    }
+
+    pub(super) fn delete_member(&mut self, member: i32, memory: &mut Memory) {
+        let mut retired = memory.retired.take();
+        let snapshots = self.kept.iter_mut().chain(&mut retired);
+        let members = snapshots.map(|snapshot| &mut snapshot.members);
+        for members in members.chain([&mut self.staged]) {
+            recycle(members.remove(&member).unwrap_or_default(), memory);
+        }
+        memory.retired = retired;
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let kept = self.kept.iter().map(Snapshot::bytes);
+        kept.sum::<u64>() + bytes_of(&self.staged)
+    }
+}
