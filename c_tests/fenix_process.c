@@ -1,7 +1,6 @@
 /* fenix_process <scenario>: ranks die by their own hand or another's, and the job goes on. Rank 0 says "done" at the
  * end if all was well. Needs an MPI with ULFM; all ranks on one machine. */
 #define _POSIX_C_SOURCE 200809L
-#define REDSET_ENABLE_MPI
 #include <mpi.h>
 #include <fenix.h>
 #include <redset.h>
@@ -412,6 +411,9 @@ static void unhandled(void)
 static void all_die(void)
 {
   MPI_Barrier(comm);
+  printf("rank %d ends itself\n", rank);
+  fflush(stdout);
+  nap(100);
   die();
 }
 

@@ -20,7 +20,7 @@ endfunction()
 
 add_test_program(fenix_process fenix_process.c stanchion)
 
-# add_recovery_test(<scenario> <ranks> <ranks that end well, or any>)
+# add_recovery_test(<scenario> <ranks> <ranks that end well, or none>)
 function(add_recovery_test scenario ranks ending)
   stanchion_run_resilient(fenix_process.${scenario} ${ranks} 80
     SCRIPT "${CMAKE_CURRENT_SOURCE_DIR}/fenix_process.sh" ${ending}
@@ -45,4 +45,4 @@ add_recovery_test(apply 5 4)
 add_recovery_test(apply_returns 4 3)
 add_recovery_test(derived 5 4)
 add_recovery_test(unhandled 4 3)
-add_recovery_test(all_die 4 any)
+add_recovery_test(all_die 4 none)
