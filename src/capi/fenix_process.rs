@@ -10,6 +10,8 @@ use crate::fenix::Error;
 use crate::fenix::process::{Meeting, Met, Trouble};
 use std::ffi::{c_int, c_void};
 
+pub use super::fenix_recovery::{Commit, agree_commit};
+
 /// Tests of a request before it counts as lost.
 const TESTS: usize = 100;
 /// Fenix_Finalize is to be called again after the recovery that it raises: known to the shim.

@@ -10,11 +10,12 @@ use super::fenix::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, co
 use super::fenix_groups::{detach_groups, drop_groups};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
-use crate::comm::ulfm;
+use crate::comm::{Comm, ulfm};
 use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
 use crate::fenix::{Error, Result};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
 
 const FENIX_WARNING_SPARE_RANKS_DEPLETED: c_int = 100;
 
@@ -43,6 +44,8 @@ pub struct FenixStart {
     handler: MPI_Errhandler,
     no_jump: c_int,
     prints: c_int,
+    /// Where C jumps to.
+    resume: *mut c_void,
 }
 
 /// A callback that the shim runs.
@@ -62,6 +65,7 @@ pub(super) struct State {
     error: *mut c_int,
     no_jump: bool,
     prints: bool,
+    resume: *mut c_void,
     pub(super) callbacks: Vec<(callback, *mut c_void)>,
     /// How many callbacks are still to run after the last recovery.
     due: usize,
@@ -70,6 +74,8 @@ pub(super) struct State {
     /// A recovery was given up, and none is tried again.
     pub(super) broken: bool,
     result: c_int,
+    /// What a call of Fenix_Init too many comes to.
+    refused: Option<c_int>,
     pub(super) failed: Vec<c_int>,
 }
 
@@ -172,7 +178,11 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
             let failed = remembered(&cause);
             // SAFETY: arguments of the caller.
             unsafe { ptr::store(start.error, failed) };
-            STATE.with_borrow(|state| state.as_ref().map_or(0, State::own_role))
+            let refuse = |state: &mut State| {
+                state.refused = Some(failed);
+                state.own_role()
+            };
+            STATE.with_borrow_mut(|state| state.as_mut().map_or(FENIX_SUCCESS, refuse))
         })
     })
 }
@@ -206,11 +216,13 @@ fn begin(start: &FenixStart) -> Result<c_int> {
         error: start.error,
         no_jump: start.no_jump != 0,
         prints: start.prints != 0,
+        resume: start.resume,
         callbacks: Vec::new(),
         due: 0,
         running: false,
         broken: false,
         result,
+        refused: None,
         failed: Vec::new(),
     };
     state.publish();
@@ -238,7 +250,7 @@ pub unsafe extern "C" fn inner_fenix_postinit(error: *mut c_int) {
         let _ = with(|state| {
             state.running = true;
             // SAFETY: arguments of the caller.
-            unsafe { ptr::store(error, state.result) };
+            unsafe { ptr::store(error, state.refused.take().unwrap_or(state.result)) };
             Ok(())
         });
     })
@@ -269,6 +281,14 @@ pub unsafe extern "C" fn inner_fenix_next_callback(next: *mut FenixCallback) -> 
         Ok(())
     };
     guard(0, || with(taken).is_ok().into())
+}
+
+/// Where Fenix_Init told to jump to.
+#[unsafe(no_mangle)]
+pub extern "C" fn inner_fenix_resume() -> *mut c_void {
+    guard(null_mut(), || {
+        with(|state| Ok(state.resume)).unwrap_or(null_mut())
+    })
 }
 
 /// An error has come up on a resilient communicator: recovers if a process has failed.
@@ -319,12 +339,20 @@ pub enum Commit {
     Recovers,
 }
 
-/// Meets all active ranks before a commit. A failure that shows is noted for `stanchion_raised`.
+/// Meets all ranks of a group before a commit. A failure that shows is noted for `stanchion_raised`.
+///
+/// A group of all active ranks meets where recovery does, so that even in a failure all of them commit or none. The
+/// ranks of a smaller one are on their own: if some have committed when a failure shows, the next group_create
+/// goes back to what all have.
 ///
 /// # Collective
-/// Called by all ranks of the resilient communicator.
-pub fn agree_commit() -> Result<Commit> {
+/// Called by all ranks of the group.
+pub fn agree_commit(group: &MpiComm) -> Result<Commit> {
     with(|state| {
+        if group.size() < state.process.active() {
+            group.barrier()?;
+            return Ok(Commit::Commits);
+        }
         let (commit, raised) = match state.process.meet(Meeting::Commit)? {
             Met::AllHere {
                 someone_failed: false,

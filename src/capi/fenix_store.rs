@@ -324,7 +324,7 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
             for store in held.requests.all() {
                 held.group.wait(store)?;
             }
-            let verdict = agree_commit()?;
+            let verdict = agree_commit(held.group.comm()?)?;
             if verdict == Commit::Recovers {
                 error::remember("no commit: other ranks are recovering from a failure");
                 return Ok(FENIX_ERROR_COMMIT_BARRIER);

@@ -114,6 +114,20 @@ pub fn revoke(comm: MPI_Comm) {
     let _ = comm;
 }
 
+/// To be called after a failure has interrupted the making of a communicator: Open MPI then still holds a lock on the
+/// ids of communicators, which it gives up only when one is made from a communicator with a lower id than the
+/// interrupted one's. The lowest ids are those of the world and of the process itself.
+pub(super) fn unlock_ids() {
+    #[cfg(stanchion_ulfm)]
+    // SAFETY: constants of the MPI shim, never written; `own` is ours, and freed at once.
+    unsafe {
+        let mut own = ffi::RSMPI_COMM_NULL;
+        if ffi::MPI_Comm_split(ffi::RSMPI_COMM_SELF, 0, 0, &mut own) == 0 {
+            ffi::MPI_Comm_free(&mut own);
+        }
+    }
+}
+
 /// Revokes every private communicator of a resilient one, whichever room made it.
 pub fn revoke_private() {
     for comm in registry::resilient() {
@@ -140,6 +154,7 @@ impl Resilient for MpiComm {
     fn shrink(&self) -> Result<Self> {
         #[cfg(stanchion_ulfm)]
         if available() {
+            unlock_ids();
             let mut shrunk = super::mpi::null_comm();
             // SAFETY: the communicator is valid, `shrunk` is ours to write.
             let code = unsafe { calls::MPIX_Comm_shrink(self.handle(), &mut shrunk) };

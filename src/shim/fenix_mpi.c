@@ -20,6 +20,7 @@ struct start {
   MPI_Errhandler handler;
   int no_jump;
   int prints;
+  jmp_buf* resume;
 };
 
 struct callback {
@@ -33,10 +34,9 @@ int inner_fenix_preinit(const struct start* start);
 void inner_fenix_postinit(int* error);
 int inner_fenix_next_callback(struct callback* next);
 int inner_fenix_on_error(MPI_Comm comm, int code);
+jmp_buf* inner_fenix_resume(void);
 INNER(Fenix_Process_detect_failures);
 INNER(Fenix_Finalize);
-
-static jmp_buf* resume_at;
 
 static void print_unhandled(int code)
 {
@@ -50,7 +50,7 @@ static void on_error(MPI_Comm* comm, int* code, ...)
 {
   switch (inner_fenix_on_error(*comm, *code)) {
     case RETURN: __fenix_postinit(NULL); break;
-    case JUMP: longjmp(*resume_at, 1);
+    case JUMP: longjmp(*inner_fenix_resume(), 1);
     case PRINT: print_unhandled(*code); break;
     default: break;
   }
@@ -76,11 +76,20 @@ static int has(MPI_Info info, const char* key, const char* wanted)
 int __fenix_preinit(int* role, MPI_Comm comm, MPI_Comm* newcomm, int* argc, char*** argv, int spares, int spawn,
                     MPI_Info info, int* error, jmp_buf* resume)
 {
-  struct start start = {role,  comm,      newcomm, spares, spawn, error, handler(), has(info, "FENIX_RESUME_MODE", "NO_JUMP"),
-                        has(info, "FENIX_UNHANDLED_MODE", "NO_JUMP")};
+  struct start start = {
+      role,
+      comm,
+      newcomm,
+      spares,
+      spawn,
+      error,
+      handler(),
+      has(info, "FENIX_RESUME_MODE", "NO_JUMP"),
+      has(info, "FENIX_UNHANDLED_MODE", "NO_JUMP"),
+      resume,
+  };
   (void)argc;
   (void)argv;
-  resume_at = resume;
   int begun = inner_fenix_preinit(&start);
   if (begun == SPARE_ENDS || begun == SPARE_ABANDONED) {
     MPI_Finalize();

@@ -198,6 +198,7 @@ fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_
     let code = unsafe { ffi::MPI_Comm_dup(user, &mut duplicate) };
     if ulfm::is_failure(code) {
         note_failure(user, code);
+        ulfm::unlock_ids();
     }
     check("MPI_Comm_dup", code)?;
     let kept = return_errors(duplicate).and_then(|()| attach(user, keyval, duplicate));
@@ -269,9 +270,11 @@ pub(super) fn split(comm: &MpiComm, color: Option<u32>, key: i32) -> Result<Opti
     // SAFETY: a constant of the MPI shim, never written.
     let mut part = unsafe { ffi::RSMPI_COMM_NULL };
     // SAFETY: `comm` is a valid communicator and `part` is ours to write.
-    comm.check("MPI_Comm_split", unsafe {
-        ffi::MPI_Comm_split(comm.comm, color, key, &mut part)
-    })?;
+    let code = unsafe { ffi::MPI_Comm_split(comm.comm, color, key, &mut part) };
+    if ulfm::is_failure(code) {
+        ulfm::unlock_ids();
+    }
+    comm.check("MPI_Comm_split", code)?;
     Ok((!is_null(part)).then_some(part))
 }
 
