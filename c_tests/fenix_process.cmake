@@ -46,3 +46,14 @@ add_recovery_test(apply_returns 4 3)
 add_recovery_test(derived 5 4)
 add_recovery_test(unhandled 4 3)
 add_recovery_test(all_die 4 none)
+
+# Ranks killed at random moments: a few rounds always, many with the slow tests.
+add_test_program(fenix_kill fenix_kill.c stanchion)
+function(add_rank_kill_test name rounds timeout)
+  stanchion_run_test(fenix_kill.${name} PROCESSORS 8 TIMEOUT ${timeout} LABELS mpi fault ${ARGN}
+    COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/fenix_kill.sh" ${rounds} "$<TARGET_FILE:fenix_kill>"
+            "${MPIEXEC_EXECUTABLE}" --with-ft ulfm ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
+  set_property(TEST fenix_kill.${name} APPEND PROPERTY ENVIRONMENT OMPI_MCA_async_mpi_finalize=1)
+endfunction()
+add_rank_kill_test(few 5 350)
+add_rank_kill_test(many 200 14000 slow)
