@@ -18,6 +18,20 @@ stanchion_probe
 #endif
 "#;
 
+/// What Open MPI 5 calls the failure of processes; nothing where the MPI cannot repair communicators.
+const PROBE_ULFM: &str = r#"
+#include <mpi.h>
+#if defined(OPEN_MPI) && defined(__has_include)
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+stanchion_probe
+#if defined(OMPI_HAVE_MPI_EXT_FTMPI)
+MPIX_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED_PENDING MPIX_ERR_REVOKED
+#endif
+"#;
+
 /// Rust 1.89 was the first stable one with the intrinsics of AVX-512 and GFNI.
 const AVX512_SINCE: u32 = 89;
 
@@ -35,6 +49,15 @@ fn main() {
         var("TARGET"),
         var("PROFILE")
     );
+    println!("cargo:rustc-check-cfg=cfg(stanchion_ulfm)");
+    if env::var_os("CARGO_FEATURE_MPI").is_some() {
+        if let Some([failed, pending, revoked]) = ulfm_of_compiler() {
+            println!("cargo:rustc-cfg=stanchion_ulfm");
+            println!("cargo:rustc-env=STANCHION_PROC_FAILED={failed}");
+            println!("cargo:rustc-env=STANCHION_PROC_FAILED_PENDING={pending}");
+            println!("cargo:rustc-env=STANCHION_REVOKED={revoked}");
+        }
+    }
     println!("cargo:rustc-check-cfg=cfg(stanchion_avx512)");
     if minor_version_of_rustc().is_some_and(|minor| minor >= AVX512_SINCE) {
         println!("cargo:rustc-cfg=stanchion_avx512");
@@ -52,17 +75,32 @@ fn minor_version_of_rustc() -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-fn mpi_of_compiler() -> Option<String> {
+/// The lines that the preprocessor leaves after the marker of a probe, without its own line markers.
+fn preprocessed(probe: &str) -> Option<Vec<String>> {
     let file = Path::new(&env::var_os("OUT_DIR")?).join("probe.c");
-    fs::write(&file, PROBE).ok()?;
+    fs::write(&file, probe).ok()?;
     let mpicc = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
     let output = Command::new(mpicc).arg("-E").arg(&file).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let (_, after) = text.split_once("stanchion_probe")?;
-    // Only the string literals count: the preprocessor adds line markers of its own.
     let lines = after.lines().filter(|line| !line.starts_with('#'));
+    Some(lines.map(String::from).collect())
+}
+
+fn mpi_of_compiler() -> Option<String> {
+    let lines = preprocessed(PROBE)?;
     let literals: String = lines
+        .iter()
         .flat_map(|line| line.split('"').skip(1).step_by(2))
         .collect();
     (!literals.is_empty()).then_some(literals)
+}
+
+/// The error classes of a failed process, of one that an open receive may wait for, and of a revoked
+/// communicator.
+fn ulfm_of_compiler() -> Option<[i32; 3]> {
+    let lines = preprocessed(PROBE_ULFM)?;
+    let numbers = lines.iter().flat_map(|line| line.split_whitespace());
+    let numbers: Vec<i32> = numbers.map_while(|word| word.parse().ok()).collect();
+    numbers.try_into().ok()
 }

@@ -9,12 +9,16 @@ set(STANCHION_PACKAGES
     "stanchion ${PROJECT_VERSION} base REDSET_ENABLE_MPI"
     "kvtree 1.5.0 base"
     "rankstr 0.4.0"
-    "redset 0.4.0 base REDSET_ENABLE_MPI")
+    "redset 0.4.0 base REDSET_ENABLE_MPI"
+    "fenix 1.0")
 # As upstream: whoever finds redset has the targets of these as well.
 set(STANCHION_NEEDS_redset kvtree rankstr)
+# As upstream: targets without the name of the package before them.
+set(STANCHION_PLAIN_fenix fenix)
 
 set(STANCHION_HEADERS kvtree.h kvtree_util.h redset.h stanchion.h)
-set(STANCHION_MPI_HEADERS kvtree_mpi.h rankstr_mpi.h)
+set(STANCHION_MPI_HEADERS
+    kvtree_mpi.h rankstr_mpi.h fenix.h fenix_data_subset.h fenix_process_recovery.h fenix_data_recovery.h)
 if(STANCHION_MPI)
   list(APPEND STANCHION_HEADERS ${STANCHION_MPI_HEADERS})
 endif()
@@ -115,6 +119,9 @@ function(stanchion_install_config name version members)
       string(APPEND imports "${needed}")
     endif()
   endforeach()
+  foreach(plain IN LISTS STANCHION_PLAIN_${name})
+    string(APPEND imports "stanchion_plain_name(${name} ${plain})\n")
+  endforeach()
   set(directory "${CMAKE_INSTALL_DATADIR}/${name}/cmake")
   file(RELATIVE_PATH to_import "/prefix/${directory}" "/prefix/${CMAKE_INSTALL_DATADIR}/stanchion/cmake")
   set(generated "${CMAKE_BINARY_DIR}/packages/${name}")
@@ -125,4 +132,17 @@ function(stanchion_install_config name version members)
     NO_CHECK_REQUIRED_COMPONENTS_MACRO)
   write_basic_package_version_file("${generated}ConfigVersion.cmake" VERSION ${version} COMPATIBILITY SameMajorVersion)
   install(FILES "${generated}Config.cmake" "${generated}ConfigVersion.cmake" DESTINATION "${directory}")
+  if(STANCHION_PLAIN_${name})
+    stanchion_install_config_in_cmake(${name} "${directory}")
+  endif()
+endfunction()
+
+# Fenix installs its configuration in <prefix>/cmake, and projects may say so.
+function(stanchion_install_config_in_cmake name directory)
+  file(RELATIVE_PATH to_config "/prefix/cmake" "/prefix/${directory}")
+  foreach(file ${name}Config.cmake ${name}ConfigVersion.cmake)
+    set(forward "${CMAKE_BINARY_DIR}/packages/cmake/${file}")
+    stanchion_write_if_different("${forward}" "include(\"\${CMAKE_CURRENT_LIST_DIR}/${to_config}/${file}\")\n")
+    install(FILES "${forward}" DESTINATION cmake)
+  endforeach()
 endfunction()

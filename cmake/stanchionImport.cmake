@@ -38,3 +38,13 @@ function(stanchion_import package target library)
     INTERFACE_COMPILE_DEFINITIONS "${definitions}"
     INTERFACE_LINK_LIBRARIES "${dependencies};${stanchion_native_libs}")
 endfunction()
+
+# Lets projects say <target> for <package>::<target>, and <target>-static.
+function(stanchion_plain_name package target)
+  foreach(name ${target} ${target}-static)
+    if(NOT TARGET ${name})
+      add_library(${name} INTERFACE IMPORTED)
+      set_target_properties(${name} PROPERTIES INTERFACE_LINK_LIBRARIES ${package}::${name})
+    endif()
+  endforeach()
+endfunction()

@@ -127,6 +127,18 @@ kvtree *stanchion_redset_to_kvtree(redset d);
 int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
 #endif
 
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Lets data groups of Fenix that are created from now on keep checksums (1) or not (0, the default): what a
+ * restore brings back is compared with them, and a share that is damaged counts as lost. Before the first
+ * call the environment variable STANCHION_FENIX_CHECKSUM decides. To be the same on all ranks.
+ *
+ * # Returns
+ * The setting until now.
+ */
+int stanchion_fenix_checksums(int on);
+#endif
+
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);

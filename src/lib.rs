@@ -21,8 +21,35 @@ pub mod redset;
 pub mod storage;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
-/// linker. `kvtree_setf`, `kvtree_getf` and `stanchion_redset_*_f` are C (`src/shim`).
+/// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_*_f` and `__fenix_*init` are C (`src/shim`).
 pub mod exports {
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::fenix::{
+        Fenix_Data_group_create, Fenix_Data_group_delete, Fenix_Data_group_get_member_at_position,
+        Fenix_Data_group_get_number_of_members, Fenix_Data_group_get_number_of_snapshots,
+        Fenix_Data_group_get_redundancy_policy, Fenix_Data_group_get_snapshot_at_position,
+        Fenix_Data_member_attr_get, Fenix_Data_member_attr_set, Fenix_Data_member_create,
+        Fenix_Data_member_delete, Fenix_Data_snapshot_delete, Fenix_Data_subset_create,
+        Fenix_Data_subset_createv, Fenix_Data_subset_delete,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::fenix_data_subset::{
+        __fenix_data_subset_free, __fenix_data_subset_merge, FENIX_DATA_SUBSET_EMPTY,
+        FENIX_DATA_SUBSET_FULL,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::fenix_process::{
+        Fenix_Callback_pop, Fenix_Callback_register, Fenix_Finalize, Fenix_Initialized,
+        Fenix_Process_detect_failures, Fenix_Process_fail_list, Fenix_check_cancelled,
+        Fenix_get_number_of_ranks_with_role, Fenix_get_role,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::fenix_store::{
+        Fenix_Data_barrier, Fenix_Data_commit, Fenix_Data_commit_barrier, Fenix_Data_member_istore,
+        Fenix_Data_member_istorev, Fenix_Data_member_lrestore, Fenix_Data_member_restore,
+        Fenix_Data_member_restore_from_rank, Fenix_Data_member_store, Fenix_Data_member_storev,
+        Fenix_Data_test, Fenix_Data_wait,
+    };
     pub use crate::capi::kvtree::{
         kvtree_delete, kvtree_elem_extract, kvtree_elem_extract_by_addr, kvtree_elem_extract_int,
         kvtree_elem_first, kvtree_elem_get, kvtree_elem_get_first_val, kvtree_elem_hash,
@@ -67,6 +94,8 @@ pub mod exports {
         stanchion_build_info, stanchion_last_error, stanchion_set_log_callback,
         stanchion_set_log_level, stanchion_version,
     };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,

@@ -7,13 +7,23 @@ use std::fs;
 use std::path::Path;
 
 /// Header and the Rust files whose functions it declares, in this order.
-const HEADERS: [(&str, &[&str]); 6] = [
+const HEADERS: [(&str, &[&str]); 10] = [
     ("kvtree.h", &["kvtree.rs", "kvtree_file.rs"]),
     ("kvtree_util.h", &["kvtree_util.rs"]),
     ("kvtree_mpi.h", &["kvtree_mpi.rs"]),
     ("rankstr_mpi.h", &["rankstr_mpi.rs"]),
     ("redset.h", &["redset_mpi.rs", "redset.rs"]),
-    ("stanchion.h", &["stanchion.rs", "stanchion_redset.rs"]),
+    ("fenix_data_subset.h", &["fenix_data_subset.rs"]),
+    ("fenix_process_recovery.h", &[]),
+    (
+        "fenix.h",
+        &["fenix_process.rs", "fenix.rs", "fenix_store.rs"],
+    ),
+    ("fenix_data_recovery.h", &[]),
+    (
+        "stanchion.h",
+        &["stanchion.rs", "stanchion_redset.rs", "stanchion_fenix.rs"],
+    ),
 ];
 
 fn config() -> Config {
@@ -34,11 +44,15 @@ fn config() -> Config {
     }
 }
 
-/// The declarations of all exported functions of one Rust file.
+/// The declarations of all exported functions of one Rust file. What C wraps (`src/shim`) is exported
+/// under an inner name, and declared without it.
 fn declarations(source: &Path) -> String {
+    let text = fs::read_to_string(source).expect("the C layer can be read");
+    let plain = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(&plain, text.replace("\"inner_", "\"")).expect("a temporary file can be written");
     let bindings = Builder::new()
         .with_config(config())
-        .with_src(source)
+        .with_src(plain.path())
         .generate()
         .expect("the C layer can be parsed");
     let mut text = Vec::new();

@@ -14,6 +14,20 @@
 
 mod alloc;
 pub mod error;
+#[cfg(feature = "mpi")]
+pub mod fenix;
+#[cfg(feature = "mpi")]
+pub mod fenix_data_subset;
+#[cfg(feature = "mpi")]
+mod fenix_groups;
+#[cfg(feature = "mpi")]
+mod fenix_memory;
+#[cfg(feature = "mpi")]
+pub mod fenix_process;
+#[cfg(feature = "mpi")]
+pub mod fenix_recovery;
+#[cfg(feature = "mpi")]
+pub mod fenix_store;
 mod guard;
 pub mod handle;
 pub mod kvtree;
@@ -24,11 +38,15 @@ pub mod kvtree_mpi;
 pub mod kvtree_util;
 mod ptr;
 #[cfg(feature = "mpi")]
+pub mod raise;
+#[cfg(feature = "mpi")]
 pub mod rankstr_mpi;
 pub mod redset;
 #[cfg(feature = "mpi")]
 pub mod redset_mpi;
 pub mod stanchion;
+#[cfg(feature = "mpi")]
+pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 

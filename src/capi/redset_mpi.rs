@@ -174,7 +174,7 @@ fn configure(tree: TreeRef) -> Result<()> {
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_create")]
 pub unsafe extern "C" fn redset_create(
     r#type: c_int,
     comm: MPI_Comm,
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn redset_create(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_create_single")]
 pub unsafe extern "C" fn redset_create_single(
     comm: MPI_Comm,
     group: *const c_char,
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn redset_create_single(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_create_partner")]
 pub unsafe extern "C" fn redset_create_partner(
     comm: MPI_Comm,
     group: *const c_char,
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn redset_create_partner(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_create_xor")]
 pub unsafe extern "C" fn redset_create_xor(
     comm: MPI_Comm,
     group: *const c_char,
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn redset_create_xor(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_create_rs")]
 pub unsafe extern "C" fn redset_create_rs(
     comm: MPI_Comm,
     group: *const c_char,
@@ -328,7 +328,7 @@ fn check_settings(comm: &impl Comm) -> Result<()> {
 ///
 /// # Collective
 /// Called by all ranks of the communicator it was made from.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_delete")]
 pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
     status(|| {
         if d.is_null() {
@@ -348,7 +348,7 @@ pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_apply")]
 pub unsafe extern "C" fn redset_apply(
     numfiles: c_int,
     files: *mut *const c_char,
@@ -375,7 +375,7 @@ pub unsafe extern "C" fn redset_apply(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_recover")]
 pub unsafe extern "C" fn redset_recover(
     comm: MPI_Comm,
     name: *const c_char,
@@ -403,7 +403,7 @@ pub unsafe extern "C" fn redset_recover(
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_redset_unapply")]
 pub unsafe extern "C" fn redset_unapply(name: *const c_char, d: redset) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {

@@ -142,7 +142,7 @@ pub unsafe extern "C" fn stanchion_redset_to_kvtree(d: redset) -> *mut kvtree {
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_stanchion_redset_verify")]
 pub unsafe extern "C" fn stanchion_redset_verify(
     comm: MPI_Comm,
     name: *const c_char,

@@ -13,8 +13,12 @@ mod agree;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod resilient;
+#[cfg(feature = "mpi")]
+pub mod ulfm;
 
 pub use agree::{Verdict, agree};
+pub use resilient::{Agreement, Resilient};
 
 /// Separates messages of different purpose between the same two ranks.
 pub type Tag = i32;
@@ -36,6 +40,12 @@ pub enum Error {
         code: i32,
         text: String,
     },
+    /// A rank of the communicator has died.
+    #[error("{call} failed: a process of the communicator has died")]
+    ProcessFailed { call: &'static str },
+    /// Another rank has left the communicator because of a failure.
+    #[error("{call} failed: the communicator was revoked after a process had died")]
+    Revoked { call: &'static str },
     #[error("rank {rank} is not in 0..{size}")]
     NoSuchRank { rank: i64, size: usize },
     #[error("the communicator is null")]

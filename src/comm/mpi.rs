@@ -9,7 +9,10 @@
 //! with an `int`.
 #![allow(unsafe_code)]
 
+mod datatype;
+mod failure;
 mod flight;
+pub(super) mod registry;
 mod user;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -18,14 +21,19 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-pub use mpi_sys::MPI_Comm;
-use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Op, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+pub use datatype::{Datatype, null_datatype};
+pub(super) use failure::{Failure, failure_of};
+pub use failure::{note_failure, take_failure};
 use flight::Flight;
-pub use flight::Journey;
+pub use flight::{Journey, null_request};
+pub use registry::set_resilient_handler;
+pub(super) use user::dress;
 use user::{ReturnErrors, free, is_running, return_errors, split};
-pub use user::{is_proc_null, null_comm, split_for_user};
+pub use user::{is_proc_null, is_resilient, null_comm, revoke_for_user, split_for_user};
 
 const PIECE: usize = 1 << 30;
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
@@ -33,13 +41,24 @@ const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
 /// Longer than any MPI's longest text, since the one at hand may not be the one we were built for.
 const TEXT: usize = 16 << 10;
 
+/// Whose communicator it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The user's own.
+    Borrowed,
+    /// The private duplicate that the user's carries.
+    Carried,
+    /// Ours, to be freed.
+    Owned,
+}
+
 /// A communicator on which MPI returns its errors to us.
 pub struct MpiComm {
     comm: MPI_Comm,
     rank: usize,
     size: usize,
     piece: usize,
-    owned: bool,
+    kind: Kind,
     /// Keeps the type on its thread with every MPI, whatever a handle is there.
     _thread: PhantomData<*const ()>,
 }
@@ -66,7 +85,7 @@ impl MpiComm {
     /// # Collective
     /// Called by all ranks of `user`: the first call on a communicator makes the duplicate.
     pub fn private(user: MPI_Comm) -> Result<Self> {
-        Self::new(user::duplicate_of(user)?, false)
+        Self::new(user::duplicate_of(user)?, Kind::Carried)
     }
 
     /// The user's communicator itself, for point-to-point calls: nothing here is collective.
@@ -75,12 +94,12 @@ impl MpiComm {
     pub fn borrowed(user: MPI_Comm) -> Result<Borrowed> {
         let handler = ReturnErrors::on(user)?;
         Ok(Borrowed {
-            comm: Self::new(user, false)?,
+            comm: Self::new(user, Kind::Borrowed)?,
             _handler: handler,
         })
     }
 
-    fn new(comm: MPI_Comm, owned: bool) -> Result<Self> {
+    fn new(comm: MPI_Comm, kind: Kind) -> Result<Self> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: `comm` is a valid communicator and `rank` is ours to write.
         check("MPI_Comm_rank", unsafe {
@@ -95,9 +114,19 @@ impl MpiComm {
             rank: rank as usize,
             size: size as usize,
             piece: PIECE,
-            owned,
+            kind,
             _thread: PhantomData,
         })
+    }
+
+    /// Takes over a communicator that MPI has made for us.
+    pub(super) fn adopt(comm: MPI_Comm) -> Result<Self> {
+        return_errors(comm)?;
+        Self::new(comm, Kind::Owned)
+    }
+
+    pub fn handle(&self) -> MPI_Comm {
+        self.comm
     }
 
     /// Cuts transfers into smaller pieces than needed, to test the cutting; the same on all ranks.
@@ -121,21 +150,37 @@ impl MpiComm {
         let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
         let mut status = no_status();
         // SAFETY: `message` and `status` are ours to write.
-        check("MPI_Mprobe", unsafe {
+        self.check("MPI_Mprobe", unsafe {
             ffi::MPI_Mprobe(from as c_int, tag, self.comm, &mut message, &mut status)
         })?;
         Ok((message, count_of(&status)?))
     }
 
+    /// Receives a probed message into a buffer of its length.
+    fn take(&self, mut message: MPI_Message, bytes: &mut [u8]) -> Result<()> {
+        let (data, count) = (bytes.as_mut_ptr().cast(), bytes.len() as c_int);
+        let mut status = no_status();
+        // SAFETY: `bytes` holds `count` bytes and outlives the blocking call; `message` is used once.
+        self.check("MPI_Mrecv", unsafe {
+            ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
+        })
+    }
+
+    /// As signed numbers: MPICH 4.0 compares unsigned ones as if they were signed.
     fn reduce(&self, call: &'static str, run: Reduction, op: Op, values: &mut [u64]) -> Result<()> {
+        let shift = match op {
+            Op::Sum => 0,
+            Op::Min | Op::Max => 1 << 63,
+        };
         for values in values.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
-            let given = values.to_vec();
+            let given: Vec<u64> = values.iter().map(|value| value ^ shift).collect();
             let (from, to) = (given.as_ptr().cast(), values.as_mut_ptr().cast());
             let count = values.len() as c_int;
             // SAFETY: both buffers hold `count` values, and MPI is done with them on return.
-            check(call, unsafe {
-                run(from, to, count, numbers(), op.into(), self.comm)
+            self.check(call, unsafe {
+                run(from, to, count, signed(), op.into(), self.comm)
             })?;
+            values.iter_mut().for_each(|value| *value ^= shift);
         }
         Ok(())
     }
@@ -144,7 +189,8 @@ impl MpiComm {
 /// Frees a communicator made by `split`. MPI wants this on all of its ranks in the same order.
 impl Drop for MpiComm {
     fn drop(&mut self) {
-        if self.owned && is_running() {
+        if self.kind == Kind::Owned && is_running() {
+            registry::remove(self.comm);
             free(self.comm);
         }
     }
@@ -182,6 +228,11 @@ fn numbers() -> MPI_Datatype {
     unsafe { ffi::RSMPI_UINT64_T }
 }
 
+fn signed() -> MPI_Datatype {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_INT64_T }
+}
+
 impl Comm for MpiComm {
     type Underway = Journey;
 
@@ -199,7 +250,7 @@ impl Comm for MpiComm {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
             // SAFETY: `piece` outlives the blocking call.
-            check("MPI_Send", unsafe {
+            self.check("MPI_Send", unsafe {
                 ffi::MPI_Send(data, count, bytes_type(), to as c_int, tag, self.comm)
             })?;
         }
@@ -212,7 +263,7 @@ impl Comm for MpiComm {
         for range in self.pieces(expected) {
             let (message, length) = self.probe(from, tag)?;
             if length != range.len() {
-                take(message, &mut vec![0; length])?;
+                self.take(message, &mut vec![0; length])?;
                 let got = range.start + length;
                 return Err(Error::Length {
                     from,
@@ -220,7 +271,7 @@ impl Comm for MpiComm {
                     got,
                 });
             }
-            take(message, &mut bytes[range])?;
+            self.take(message, &mut bytes[range])?;
         }
         Ok(())
     }
@@ -274,7 +325,7 @@ impl Comm for MpiComm {
 
     fn barrier(&self) -> Result<()> {
         // SAFETY: `self.comm` is valid for the life of `self`.
-        check("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.comm) })
+        self.check("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.comm) })
     }
 
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()> {
@@ -282,7 +333,7 @@ impl Comm for MpiComm {
         for piece in bytes.chunks_mut(self.piece) {
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
             // SAFETY: `piece` holds `count` bytes and outlives the blocking call.
-            check("MPI_Bcast", unsafe {
+            self.check("MPI_Bcast", unsafe {
                 ffi::MPI_Bcast(data, count, bytes_type(), root as c_int, self.comm)
             })?;
         }
@@ -312,7 +363,7 @@ impl Comm for MpiComm {
         let (data, count) = (mine.as_ptr().cast(), mine.len() as c_int);
         let (into, bytes) = (all.as_mut_ptr().cast(), bytes_type());
         // SAFETY: `mine` holds `count` bytes and `all` holds `count` for each rank (checked above).
-        check("MPI_Allgather", unsafe {
+        self.check("MPI_Allgather", unsafe {
             ffi::MPI_Allgather(data, count, bytes, into, count, bytes, self.comm)
         })
     }
@@ -322,23 +373,23 @@ impl Comm for MpiComm {
         let mut got = vec![0u64; self.size];
         let (data, into) = (values.as_ptr().cast(), got.as_mut_ptr().cast());
         // SAFETY: both buffers hold one value for each rank (checked above).
-        check("MPI_Alltoall", unsafe {
+        self.check("MPI_Alltoall", unsafe {
             ffi::MPI_Alltoall(data, 1, numbers(), into, 1, numbers(), self.comm)
         })?;
         Ok(got)
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
-        let Some(comm) = split(self.comm, color, key)? else {
+        let Some(comm) = split(self, color, key)? else {
             return Ok(None);
         };
-        return_errors(comm)?;
-        let part = Self::new(comm, true)?;
+        let part = Self::adopt(comm)?;
+        registry::add_part(self.comm, comm);
         Ok(Some(part.with_piece(self.piece)))
     }
 }
 
-fn no_status() -> MPI_Status {
+pub(super) fn no_status() -> MPI_Status {
     // SAFETY: a C struct of integers, for which zero is a value.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
@@ -352,19 +403,14 @@ fn count_of(status: &MPI_Status) -> Result<usize> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// Receives a probed message into a buffer of its length.
-fn take(mut message: MPI_Message, bytes: &mut [u8]) -> Result<()> {
-    let (data, count) = (bytes.as_mut_ptr().cast(), bytes.len() as c_int);
-    let mut status = no_status();
-    // SAFETY: `bytes` holds `count` bytes and outlives the blocking call; `message` is used once.
-    check("MPI_Mrecv", unsafe {
-        ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
-    })
-}
-
-fn check(call: &'static str, code: c_int) -> Result<()> {
+pub(super) fn check(call: &'static str, code: c_int) -> Result<()> {
     if code == SUCCESS {
         return Ok(());
+    }
+    match failure_of(code) {
+        Some(Failure::Process) => return Err(Error::ProcessFailed { call }),
+        Some(Failure::Revoked) => return Err(Error::Revoked { call }),
+        None => {}
     }
     let text = text_of(|text, length| {
         // SAFETY: `text` is longer than any MPI's error text, `length` is ours to write.
@@ -386,4 +432,67 @@ fn text_of(write: impl FnOnce(*mut c_char, &mut c_int)) -> String {
     write(bytes.as_mut_ptr().cast(), &mut 0);
     let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
     text.to_string_lossy().trim_end().into()
+}
+
+/// The ranks in `comm` of the members of `group`, which is freed.
+pub(super) fn ranks_of(mut group: ffi::MPI_Group, comm: MPI_Comm) -> Result<Vec<usize>> {
+    let mut size = 0;
+    // SAFETY: `group` is valid, `size` is ours to write.
+    check("MPI_Group_size", unsafe {
+        ffi::MPI_Group_size(group, &mut size)
+    })?;
+    let members: Vec<c_int> = (0..size).collect();
+    let ranks = translate(group, &members, comm);
+    // SAFETY: `group` is ours and not used again.
+    unsafe { ffi::MPI_Group_free(&mut group) };
+    Ok(ranks?.into_iter().flatten().collect())
+}
+
+/// The rank that member `rank` of one communicator has in another.
+pub fn rank_in(of: MPI_Comm, rank: c_int, to: MPI_Comm) -> Result<Option<usize>> {
+    let _handler = ReturnErrors::on(of)?;
+    let mut group = group_of(of)?;
+    let ranks = translate(group, &[rank], to);
+    // SAFETY: `group` is ours and not used again.
+    unsafe { ffi::MPI_Group_free(&mut group) };
+    Ok(ranks?[0])
+}
+
+fn group_of(comm: MPI_Comm) -> Result<ffi::MPI_Group> {
+    // SAFETY: a constant of the MPI shim, never written.
+    let mut group = unsafe { ffi::RSMPI_GROUP_NULL };
+    // SAFETY: `comm` is valid, `group` is ours to write.
+    check("MPI_Comm_group", unsafe {
+        ffi::MPI_Comm_group(comm, &mut group)
+    })?;
+    Ok(group)
+}
+
+fn translate(group: ffi::MPI_Group, ranks: &[c_int], to: MPI_Comm) -> Result<Vec<Option<usize>>> {
+    let mut all = group_of(to)?;
+    let mut found = vec![0; ranks.len()];
+    let count = ranks.len() as c_int;
+    // SAFETY: both arrays hold `count` numbers; MPI writes only the second.
+    let translated = check("MPI_Group_translate_ranks", unsafe {
+        ffi::MPI_Group_translate_ranks(group, count, ranks.as_ptr(), all, found.as_mut_ptr())
+    });
+    // SAFETY: `all` is ours and not used again.
+    unsafe { ffi::MPI_Group_free(&mut all) };
+    translated?;
+    Ok(found
+        .into_iter()
+        .map(|rank| usize::try_from(rank).ok())
+        .collect())
+}
+
+/// Tests a request of the user; an error goes to the handler of its communicator. Returns its code once it has
+/// ended.
+///
+/// # Safety
+/// As for MPI_Test.
+pub unsafe fn test(request: *mut MPI_Request, status: *mut MPI_Status) -> Option<c_int> {
+    let mut done = 0;
+    // SAFETY: promised by the caller; `done` is ours to write.
+    let code = unsafe { ffi::MPI_Test(request, &mut done, status) };
+    (done != 0 || code != SUCCESS).then_some(code)
 }

@@ -17,6 +17,7 @@ mod bytes;
 mod group;
 mod memory;
 mod policy;
+pub mod process;
 mod reading;
 mod regions;
 mod repair;
@@ -87,6 +88,8 @@ pub enum Error {
     NoData(String),
     #[error("memory has run out: {0} bytes are needed")]
     Memory(u64),
+    #[error("the ranks must ask for the same number of spares, from 0 up to {}", size - 1)]
+    Spares { size: usize },
     #[error("this MPI cannot repair communicators (no ULFM), so a failed process ends the job")]
     NoRepair,
     #[error("the repair was given up: {0}")]

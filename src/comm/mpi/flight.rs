@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
 
-use super::{MpiComm, SUCCESS, bytes_type, check, class_of, count_of, no_status};
+use super::failure::Place;
+use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, no_status};
 use crate::comm::{Error, Result, Tag, Underway};
 
 /// One piece of an expected message.
@@ -20,15 +21,15 @@ struct Incoming {
 
 impl Incoming {
     /// Checks a completed receive: that it succeeded and brought what was expected.
-    fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
+    fn judge(&self, place: Place, code: c_int, status: &MPI_Status) -> Result<()> {
         let too_long = class_of(code) == ffi::MPI_ERR_TRUNCATE as c_int;
         if code != SUCCESS && !too_long {
-            return check("MPI_Wait", code);
+            return place.check("MPI_Wait", code);
         }
         let got = self.range.start + count_of(status)?;
         if too_long && got <= self.range.end {
             // This MPI does not tell how long the message was.
-            return check("MPI_Wait", code);
+            return place.check("MPI_Wait", code);
         }
         if got == self.range.end {
             return Ok(());
@@ -43,6 +44,7 @@ impl Incoming {
 
 struct Request {
     handle: MPI_Request,
+    place: Place,
     incoming: Option<Incoming>,
 }
 
@@ -81,9 +83,9 @@ impl Flight {
         for range in on.pieces(expected) {
             let piece = &mut bytes[range.clone()];
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
-            check("MPI_Irecv", unsafe {
+            on.check("MPI_Irecv", unsafe {
                 let (bytes, from) = (bytes_type(), from as c_int);
                 ffi::MPI_Irecv(data, count, bytes, from, tag, on.comm, &mut handle)
             })?;
@@ -93,7 +95,11 @@ impl Flight {
                 expected,
                 range,
             });
-            self.requests.push(Request { handle, incoming });
+            self.requests.push(Request {
+                handle,
+                place: Place::of(on),
+                incoming,
+            });
         }
         Ok(())
     }
@@ -108,14 +114,18 @@ impl Flight {
         for range in on.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
-            let mut handle = no_request();
+            let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
-            check("MPI_Isend", unsafe {
+            on.check("MPI_Isend", unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
                 ffi::MPI_Isend(data, count, bytes, to, tag, on.comm, &mut handle)
             })?;
             let incoming = None;
-            self.requests.push(Request { handle, incoming });
+            self.requests.push(Request {
+                handle,
+                place: Place::of(on),
+                incoming,
+            });
         }
         Ok(())
     }
@@ -227,8 +237,8 @@ impl Request {
 
     fn judge(&self, code: c_int, status: &MPI_Status) -> Result<()> {
         match &self.incoming {
-            Some(incoming) => incoming.judge(code, status),
-            None => check("MPI_Wait", code),
+            Some(incoming) => incoming.judge(self.place, code, status),
+            None => self.place.check("MPI_Wait", code),
         }
     }
 
@@ -242,7 +252,8 @@ impl Request {
     }
 }
 
-fn no_request() -> MPI_Request {
+/// The handle of no request.
+pub fn null_request() -> MPI_Request {
     // SAFETY: a constant of the MPI shim, never written.
     unsafe { ffi::RSMPI_REQUEST_NULL }
 }

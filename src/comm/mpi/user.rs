@@ -9,8 +9,9 @@ use std::sync::{Mutex, OnceLock};
 
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
 
-use super::{SUCCESS, check, text_of};
-use crate::comm::{Error, Result};
+use super::failure::{forget_failure, note_failure};
+use super::{Kind, MpiComm, SUCCESS, check, registry, text_of};
+use crate::comm::{Error, Result, ulfm};
 
 /// Lets errors on a communicator come back as codes until it is dropped.
 pub(super) struct ReturnErrors {
@@ -32,6 +33,12 @@ impl ReturnErrors {
         return_errors(user)?;
         check_intra(user)?;
         Ok(swapped)
+    }
+}
+
+impl ReturnErrors {
+    fn is_resilient(&self) -> bool {
+        registry::resilient_handler() == Some(self.saved)
     }
 }
 
@@ -146,11 +153,11 @@ impl Family {
 
 /// Finds the duplicate that `user` carries, or makes it.
 pub(super) fn duplicate_of(user: MPI_Comm) -> Result<MPI_Comm> {
-    let _handler = ReturnErrors::on(user)?;
+    let handler = ReturnErrors::on(user)?;
     let keyval = keyval()?;
     match find_duplicate(user, keyval)? {
         Some(duplicate) => Ok(duplicate),
-        None => make_duplicate(user, keyval),
+        None => make_duplicate(user, keyval, handler.is_resilient()),
     }
 }
 
@@ -184,18 +191,23 @@ fn find_duplicate(user: MPI_Comm, keyval: c_int) -> Result<Option<MPI_Comm>> {
     Ok(Some(unsafe { *value }))
 }
 
-fn make_duplicate(user: MPI_Comm, keyval: c_int) -> Result<MPI_Comm> {
+fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_Comm> {
     // SAFETY: a constant of the MPI shim, never written.
     let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
     // SAFETY: `user` is a valid intracommunicator and `duplicate` is ours to write.
-    check("MPI_Comm_dup", unsafe {
-        ffi::MPI_Comm_dup(user, &mut duplicate)
-    })?;
+    let code = unsafe { ffi::MPI_Comm_dup(user, &mut duplicate) };
+    if ulfm::is_failure(code) {
+        note_failure(user, code);
+        ulfm::unlock_ids();
+    }
+    check("MPI_Comm_dup", code)?;
     let kept = return_errors(duplicate).and_then(|()| attach(user, keyval, duplicate));
     if kept.is_err() {
         free(duplicate);
     }
-    kept.map(|()| duplicate)
+    kept?;
+    registry::add(duplicate, user, resilient);
+    Ok(duplicate)
 }
 
 fn attach(user: MPI_Comm, keyval: c_int, duplicate: MPI_Comm) -> Result<()> {
@@ -227,13 +239,16 @@ unsafe extern "C" fn copy_nothing(
 
 /// Called when the user frees his communicator, or by MPI_Finalize when nothing can be freed any more.
 unsafe extern "C" fn delete_duplicate(
-    _comm: MPI_Comm,
+    user: MPI_Comm,
     _keyval: c_int,
     value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {
     // SAFETY: MPI hands over the box of `attach`, once.
     let duplicate = unsafe { Box::from_raw(value.cast::<MPI_Comm>()) };
+    forget_failure(user);
+    registry::remove(*duplicate);
+    registry::orphan(user);
     if is_running() {
         free(*duplicate);
     }
@@ -246,7 +261,7 @@ pub(super) fn free(mut comm: MPI_Comm) {
     unsafe { ffi::MPI_Comm_free(&mut comm) };
 }
 
-pub(super) fn split(comm: MPI_Comm, color: Option<u32>, key: i32) -> Result<Option<MPI_Comm>> {
+pub(super) fn split(comm: &MpiComm, color: Option<u32>, key: i32) -> Result<Option<MPI_Comm>> {
     let color = match color {
         Some(color) => c_int::try_from(color).map_err(|_| too_high(color))?,
         // SAFETY: a constant of the MPI shim, never written.
@@ -255,9 +270,11 @@ pub(super) fn split(comm: MPI_Comm, color: Option<u32>, key: i32) -> Result<Opti
     // SAFETY: a constant of the MPI shim, never written.
     let mut part = unsafe { ffi::RSMPI_COMM_NULL };
     // SAFETY: `comm` is a valid communicator and `part` is ours to write.
-    check("MPI_Comm_split", unsafe {
-        ffi::MPI_Comm_split(comm, color, key, &mut part)
-    })?;
+    let code = unsafe { ffi::MPI_Comm_split(comm.comm, color, key, &mut part) };
+    if ulfm::is_failure(code) {
+        ulfm::unlock_ids();
+    }
+    comm.check("MPI_Comm_split", code)?;
     Ok((!is_null(part)).then_some(part))
 }
 
@@ -288,7 +305,7 @@ pub fn is_proc_null(rank: c_int) -> bool {
 /// # Collective
 /// Called by all ranks of `user`.
 pub fn split_for_user(user: MPI_Comm, color: Option<u32>, key: i32) -> Result<MPI_Comm> {
-    let Some(part) = split(duplicate_of(user)?, color, key)? else {
+    let Some(part) = split(&MpiComm::private(user)?, color, key)? else {
         // SAFETY: a constant of the MPI shim, never written.
         return Ok(unsafe { ffi::RSMPI_COMM_NULL });
     };
@@ -297,6 +314,39 @@ pub fn split_for_user(user: MPI_Comm, color: Option<u32>, key: i32) -> Result<MP
         free(part);
     }
     dressed.map(|()| part)
+}
+
+/// Makes a communicator one for the user: resilient, and carrying `private` as its duplicate. The caller
+/// still owns it.
+pub(in crate::comm) fn dress(user: MpiComm, mut private: MpiComm) -> Result<(MpiComm, MpiComm)> {
+    attach(user.comm, keyval()?, private.comm)?;
+    private.kind = Kind::Carried;
+    registry::add(private.comm, user.comm, true);
+    if let Some(handler) = registry::resilient_handler() {
+        set_handler(user.comm, handler)?;
+    }
+    Ok((user, private))
+}
+
+/// Whether process recovery hears of errors on this communicator.
+pub fn is_resilient(user: MPI_Comm) -> bool {
+    match (registry::resilient_handler(), handler_of(user)) {
+        (Some(known), Ok(handler)) => {
+            let _ = free_handler(handler);
+            known == handler
+        }
+        _ => false,
+    }
+}
+
+/// Revokes the communicator of the user on which a failure has come up. Those that MPI itself has made are left
+/// alone.
+pub fn revoke_for_user(comm: MPI_Comm) {
+    // SAFETY: constants of the MPI shim, never written.
+    let predefined = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
+    if !is_null(comm) && !predefined.contains(&comm) {
+        ulfm::revoke(comm);
+    }
 }
 
 fn inherit_handler(from: MPI_Comm, to: MPI_Comm) -> Result<()> {

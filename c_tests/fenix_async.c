@@ -1,0 +1,113 @@
+/* Stores that go on in the background: several at once, of one member or of all, ended in any order. */
+#include "fenix_data.h"
+
+enum { MOST = 200000, MEMBERS = 4 };
+
+static int* memory[MEMBERS];
+
+static int count_of(int member) { return member == 0 ? 3 : check_size(check_crowded() ? MOST / 5 : MOST, 5000) / member - rank; }
+
+static void commit_and_check(int rounds[MEMBERS], int stamp)
+{
+  static int values[MOST];
+  int found = -9;
+  CHECK_INT(Fenix_Data_commit_barrier(GROUP, &found), FENIX_SUCCESS);
+  CHECK_INT(found, stamp);
+  for (int i = 0; i < MEMBERS; i++) {
+    clear(values, count_of(i));
+    CHECK_INT(common(Fenix_Data_member_restore(GROUP, i, values, MOST, -1, NULL)), FENIX_SUCCESS);
+    CHECK_INT(wrong(values, 0, count_of(i), i, rounds[i], rank), 0);
+  }
+}
+
+/* The buffer may change as soon as istore has returned. */
+static void start(int member, int round, Fenix_Request* request)
+{
+  fill(memory[member], count_of(member), member, round);
+  int code = round % 2 ? Fenix_Data_member_istore(GROUP, member, FENIX_DATA_SUBSET_FULL, request)
+                       : Fenix_Data_member_istorev(GROUP, member, FENIX_DATA_SUBSET_FULL, request);
+  CHECK_INT(code, FENIX_SUCCESS);
+  clear(memory[member], count_of(member));
+}
+
+static void test_until_ended(Fenix_Request request)
+{
+  int flag = 0;
+  while (!flag && check_failures < 20) CHECK_INT(Fenix_Data_test(request, &flag), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_test(request, &flag), FENIX_SUCCESS);
+  CHECK_INT(flag, 1);
+}
+
+static void check_orders(void)
+{
+  Fenix_Request requests[MEMBERS];
+  for (int i = 0; i < MEMBERS; i++) start(i, 1, &requests[i]);
+  for (int i = 0; i < MEMBERS; i++) CHECK_INT(Fenix_Data_wait(requests[i]), FENIX_SUCCESS);
+  commit_and_check((int[]){ 1, 1, 1, 1 }, 0);
+  for (int i = 0; i < MEMBERS; i++) start(i, 2, &requests[i]);
+  for (int i = MEMBERS - 1; i >= 0; i--) CHECK_INT(Fenix_Data_wait(requests[i]), FENIX_SUCCESS);
+  for (int i = 0; i < MEMBERS; i++) CHECK_INT(Fenix_Data_wait(requests[i]), FENIX_SUCCESS); /* again */
+  commit_and_check((int[]){ 2, 2, 2, 2 }, 1);
+  for (int i = 0; i < MEMBERS; i++) start(i, 3, &requests[i]); /* each rank in an order of its own */
+  for (int i = 0; i < MEMBERS; i++) test_until_ended(requests[(i + rank) % MEMBERS]);
+  commit_and_check((int[]){ 3, 3, 3, 3 }, 2);
+  for (int i = 0; i < MEMBERS; i++) start(i, 4, &requests[i]); /* the commit waits for them */
+  commit_and_check((int[]){ 4, 4, 4, 4 }, 3);
+  for (int i = 0; i < MEMBERS; i++) test_until_ended(requests[i]);
+}
+
+static void check_mixed(void)
+{
+  Fenix_Request first, second, all;
+  start(1, 5, &first);
+  start(1, 6, &second); /* the same member: the later store wins */
+  fill(memory[2], count_of(2), 2, 5);
+  CHECK_INT(Fenix_Data_member_store(GROUP, 2, FENIX_DATA_SUBSET_FULL), FENIX_SUCCESS); /* between them */
+  CHECK_INT(Fenix_Data_wait(second), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_wait(first), FENIX_SUCCESS);
+  commit_and_check((int[]){ 4, 6, 5, 4 }, 4);
+  for (int i = 0; i < MEMBERS; i++) fill(memory[i], count_of(i), i, 7);
+  CHECK_INT(Fenix_Data_member_istore(GROUP, FENIX_DATA_MEMBER_ALL, FENIX_DATA_SUBSET_FULL, &all), FENIX_SUCCESS);
+  for (int i = 0; i < MEMBERS; i++) clear(memory[i], count_of(i));
+  test_until_ended(all);
+  CHECK_INT(Fenix_Data_member_istore(GROUP, 1, FENIX_DATA_SUBSET_EMPTY, &first), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_wait(first), FENIX_SUCCESS);
+  commit_and_check((int[]){ 7, 7, 7, 7 }, 5);
+}
+
+/* What is no request is no crash. */
+static void check_requests(void)
+{
+  Fenix_Request request, null = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
+  int flag = 0;
+  CHECK_INT(Fenix_Data_wait(null), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_test(null, &flag), FENIX_SUCCESS);
+  CHECK_INT(flag, 1);
+  memset(&request, 0, sizeof request);
+  CHECK_INT(Fenix_Data_wait(request), FENIX_SUCCESS);
+  memset(&request, 0x5a, sizeof request);
+  CHECK_INT(Fenix_Data_wait(request), FENIX_ERROR_DATA_WAIT);
+  flag = 1;
+  CHECK_INT(Fenix_Data_test(request, &flag), FENIX_ERROR_DATA_WAIT);
+  CHECK_INT(flag, 0);
+  start(0, 8, &request);
+  request.mpi_recv_req = null.mpi_recv_req;
+  CHECK_INT(Fenix_Data_wait(request), FENIX_ERROR_DATA_WAIT);
+}
+
+int main(int argc, char** argv)
+{
+  begin(&argc, &argv);
+  for (int i = 0; i < MEMBERS; i++) memory[i] = calloc(MOST, sizeof(int));
+  for (int i = 0; i < POLICIES; i++) {
+    if (!is_tested(i) || !has_group(&policies[i], 0, 1)) continue;
+    for (int m = 0; m < MEMBERS; m++)
+      CHECK_INT(Fenix_Data_member_create(GROUP, m, memory[m], count_of(m), MPI_INT), FENIX_SUCCESS);
+    check_orders();
+    check_mixed();
+    check_requests();
+    CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS); /* one store may still be under way */
+  }
+  for (int i = 0; i < MEMBERS; i++) free(memory[i]);
+  return end();
+}

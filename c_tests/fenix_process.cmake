@@ -1,0 +1,59 @@
+# Jobs that lose ranks and go on: only where the MPI can repair communicators, that is, has ULFM as Open MPI 5 does.
+# MPI_Finalize of Open MPI may wait for dead ranks unless it is told not to.
+
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_INCLUDES ${MPI_C_INCLUDE_DIRS})
+check_symbol_exists(OMPI_HAVE_MPI_EXT_FTMPI "mpi.h;mpi-ext.h" STANCHION_MPI_HAS_ULFM)
+unset(CMAKE_REQUIRED_INCLUDES)
+if(NOT STANCHION_MPI_HAS_ULFM)
+  return()
+endif()
+
+# stanchion_run_resilient(<name> <ranks> <timeout> SCRIPT <words...> PROGRAM <words...> [LABELS l...])
+function(stanchion_run_resilient name ranks timeout)
+  cmake_parse_arguments(ARG "" "" "SCRIPT;PROGRAM;LABELS" ${ARGN})
+  stanchion_run_test(${name} PROCESSORS ${ranks} TIMEOUT ${timeout} LABELS mpi fault ${ARG_LABELS}
+    COMMAND bash ${ARG_SCRIPT} "${MPIEXEC_EXECUTABLE}" --with-ft ulfm ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
+            ${ARG_PROGRAM})
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT OMPI_MCA_async_mpi_finalize=1)
+endfunction()
+
+add_test_program(fenix_process fenix_process.c stanchion)
+
+# add_recovery_test(<scenario> <ranks> <ranks that end well, or none>)
+function(add_recovery_test scenario ranks ending)
+  stanchion_run_resilient(fenix_process.${scenario} ${ranks} 80
+    SCRIPT "${CMAKE_CURRENT_SOURCE_DIR}/fenix_process.sh" ${ending}
+    PROGRAM "$<TARGET_FILE:fenix_process>" ${scenario})
+endfunction()
+
+add_recovery_test(two 6 4)
+add_recovery_test(three_in_a_row 6 3)
+add_recovery_test(in_callback 6 3)
+add_recovery_test(dead_spares 6 3)
+add_recovery_test(only_spares 5 3)
+add_recovery_test(shrink 6 3)
+add_recovery_test(no_spare 4 2)
+add_recovery_test(no_jump 5 3)
+add_recovery_test(detect 4 3)
+add_recovery_test(at_finalize 5 3)
+add_recovery_test(before_finalize 4 2)
+add_recovery_test(open_requests 4 3)
+add_recovery_test(exchange 4 3)
+add_recovery_test(blocked 5 4)
+add_recovery_test(apply 5 4)
+add_recovery_test(apply_returns 4 3)
+add_recovery_test(derived 5 4)
+add_recovery_test(unhandled 4 3)
+add_recovery_test(all_die 4 none)
+
+# Ranks killed at random moments: a few rounds always, many with the slow tests.
+add_test_program(fenix_kill fenix_kill.c stanchion)
+function(add_rank_kill_test name rounds timeout)
+  stanchion_run_test(fenix_kill.${name} PROCESSORS 8 TIMEOUT ${timeout} LABELS mpi fault ${ARGN}
+    COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/fenix_kill.sh" ${rounds} "$<TARGET_FILE:fenix_kill>"
+            "${MPIEXEC_EXECUTABLE}" --with-ft ulfm ${MPIEXEC_PREFLAGS} ${MPIEXEC_NUMPROC_FLAG})
+  set_property(TEST fenix_kill.${name} APPEND PROPERTY ENVIRONMENT OMPI_MCA_async_mpi_finalize=1)
+endfunction()
+add_rank_kill_test(few 5 350)
+add_rank_kill_test(many 200 14000 slow)

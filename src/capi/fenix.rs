@@ -1,0 +1,683 @@
+//! `fenix.h`: data groups, their members, snapshots and attributes, and subsets.
+//!
+//! A function whose exported name begins with `inner_` talks to other ranks: users call the C function
+//! without that word (`src/shim/fenix_data_mpi.c`), which lets a failure that was met lead to recovery once
+//! no Rust is on the stack any more.
+#![allow(non_snake_case)]
+
+use super::fenix_data_subset::{Fenix_Data_subset, release};
+use super::fenix_groups::{Held, with_group, with_groups};
+use super::fenix_memory::Memory;
+use super::fenix_recovery::is_initialized;
+use super::{error, guard, ptr, stanchion_fenix};
+use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
+use crate::comm::{self, Comm, Op, Verdict};
+use crate::fenix::{Attributes, Error, Group, Policy, Result, Settings, Stamp, Subset};
+use std::ffi::{c_int, c_void};
+
+pub(super) const FENIX_SUCCESS: c_int = 0;
+pub(super) const FENIX_ERROR_UNINITIALIZED: c_int = -9;
+pub(super) const FENIX_ERROR_NOCATEGORY: c_int = -10;
+pub(super) const FENIX_ERROR_CALLBACK_NOT_REGISTERED: c_int = -11;
+pub(super) const FENIX_ERROR_GROUP_CREATE: c_int = -12;
+pub(super) const FENIX_ERROR_MEMBER_CREATE: c_int = -13;
+pub(super) const FENIX_ERROR_COMMIT_BARRIER: c_int = -133;
+pub(super) const FENIX_ERROR_INVALID_GROUPID: c_int = -14;
+pub(super) const FENIX_ERROR_INVALID_MEMBERID: c_int = -15;
+pub(super) const FENIX_ERROR_INVALID_LOGIC_CALL: c_int = -155;
+pub(super) const FENIX_ERROR_INVALID_TIMESTAMP: c_int = -16;
+pub(super) const FENIX_ERROR_INVALID_DEPTH: c_int = -17;
+pub(super) const FENIX_ERROR_INVALID_ATTRIBUTE_NAME: c_int = -18;
+pub(super) const FENIX_ERROR_INVALID_ATTRIBUTE_VALUE: c_int = -19;
+pub(super) const FENIX_ERROR_INVALID_POSITION: c_int = -20;
+pub(super) const FENIX_ERROR_DATA_WAIT: c_int = -21;
+pub(super) const FENIX_ERROR_SUBSET_NUM_BLOCKS: c_int = -22;
+pub(super) const FENIX_ERROR_SUBSET_START_OFFSET: c_int = -23;
+pub(super) const FENIX_ERROR_SUBSET_END_OFFSET: c_int = -24;
+pub(super) const FENIX_ERROR_SUBSET_STRIDE: c_int = -25;
+pub(super) const FENIX_ERROR_NODATA_FOUND: c_int = -30;
+pub(super) const FENIX_ERROR_INTERN: c_int = -40;
+pub(super) const FENIX_ERROR_CANCELLED: c_int = -50;
+pub(super) const FENIX_WARNING_PARTIAL_RESTORE: c_int = 101;
+
+const FENIX_DATA_POLICY_IN_MEMORY_RAID: c_int = 13;
+const FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER: c_int = 11;
+const FENIX_DATA_MEMBER_ATTRIBUTE_COUNT: c_int = 12;
+const FENIX_DATA_MEMBER_ATTRIBUTE_DATATYPE: c_int = 13;
+const FENIX_DATA_MEMBER_ATTRIBUTE_SIZE: c_int = 14;
+const FENIX_DATA_SNAPSHOT_LATEST: c_int = -1;
+const FENIX_DATA_SNAPSHOT_ALL: c_int = 16;
+
+const COPY_MODE: c_int = 1;
+const PARITY_MODE: c_int = 5;
+
+// ---- results ----
+
+/// The code of an error; `call` is that of the function itself, for errors that have none of their own.
+pub(super) fn code(error: &Error, call: c_int) -> c_int {
+    match error {
+        Error::Uninitialized => FENIX_ERROR_UNINITIALIZED,
+        Error::NoCallback => FENIX_ERROR_CALLBACK_NOT_REGISTERED,
+        Error::NoSuchGroup(_) => FENIX_ERROR_INVALID_GROUPID,
+        Error::NoSuchMember { .. } | Error::MemberExists { .. } => FENIX_ERROR_INVALID_MEMBERID,
+        Error::NoSuchStamp { .. } | Error::FirstStamp(_) => FENIX_ERROR_INVALID_TIMESTAMP,
+        Error::Depth(_) => FENIX_ERROR_INVALID_DEPTH,
+        Error::Detached(_) => FENIX_ERROR_INVALID_LOGIC_CALL,
+        Error::SubsetBlocks(_) => FENIX_ERROR_SUBSET_NUM_BLOCKS,
+        Error::SubsetStart(_) => FENIX_ERROR_SUBSET_START_OFFSET,
+        Error::SubsetEnd { .. } => FENIX_ERROR_SUBSET_END_OFFSET,
+        Error::SubsetStride(_) => FENIX_ERROR_SUBSET_STRIDE,
+        Error::Position { .. } => FENIX_ERROR_INVALID_POSITION,
+        Error::UnknownAttribute(_) => FENIX_ERROR_INVALID_ATTRIBUTE_NAME,
+        Error::AttributeValue(_) => FENIX_ERROR_INVALID_ATTRIBUTE_VALUE,
+        Error::NoSuchRequest => FENIX_ERROR_DATA_WAIT,
+        Error::NoData(_) => FENIX_ERROR_NODATA_FOUND,
+        Error::Null(_) | Error::Number { .. } => call,
+        Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
+        Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
+        Error::Spares { .. } => FENIX_ERROR_INTERN,
+        Error::Comm(comm::Error::ProcessFailed { .. } | comm::Error::Revoked { .. }) => {
+            FENIX_ERROR_CANCELLED
+        }
+        Error::Comm(_) | Error::Peer { .. } => FENIX_ERROR_INTERN,
+    }
+}
+
+/// Runs `body` and turns its verdict into a return code and a text.
+pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
+    status_of(FENIX_ERROR_NOCATEGORY, || body().map(|()| FENIX_SUCCESS))
+}
+
+/// As [`status`] for a function that has an error code of its own, and maybe a warning.
+pub(super) fn status_of(call: c_int, body: impl FnOnce() -> Result<c_int>) -> c_int {
+    guard(FENIX_ERROR_INTERN, || code_of(call, body()))
+}
+
+fn code_of(call: c_int, result: Result<c_int>) -> c_int {
+    result.unwrap_or_else(|cause| {
+        error::remember(&cause);
+        code(&cause, call)
+    })
+}
+
+/// As [`status_of`] for a collective: one rank's code becomes every rank's, as far as `comm` still works.
+/// The worst wins, and a rank's own trouble over what it heard of another.
+pub(super) fn common_status(call: c_int, comm: &impl Comm, result: Result<c_int>) -> c_int {
+    let heard = matches!(result, Err(Error::Peer { .. }));
+    let broken = matches!(result, Err(Error::Comm(_)));
+    let own = code_of(call, result);
+    let mut worst = [match own {
+        _ if broken => return own,
+        FENIX_SUCCESS => 0,
+        FENIX_WARNING_PARTIAL_RESTORE => 1,
+        _ if heard => 2,
+        error => 2 + u64::from(error.unsigned_abs()),
+    }];
+    if let Err(cause) = comm.allreduce(Op::Max, &mut worst) {
+        return code_of(call, Err(cause.into()));
+    }
+    match worst[0] {
+        0 => FENIX_SUCCESS,
+        1 => FENIX_WARNING_PARTIAL_RESTORE,
+        2 => FENIX_ERROR_INTERN,
+        error => -((error - 2) as c_int),
+    }
+}
+
+/// One rank's wrong argument becomes every rank's error.
+pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
+    comm::agree(comm, local).map_err(|verdict| match verdict {
+        Verdict::Own(cause) => cause,
+        Verdict::Peer { rank, text } => Error::Peer { rank, text },
+        Verdict::Comm(cause) => cause.into(),
+    })
+}
+
+/// Refuses calls before Fenix_Init and after Fenix_Finalize.
+pub(super) fn check_running() -> Result<()> {
+    match is_initialized() {
+        true => Ok(()),
+        false => Err(Error::Uninitialized),
+    }
+}
+
+/// A number that C counts with an `int`.
+pub(super) fn natural(what: &'static str, value: c_int) -> Result<u64> {
+    let value = i64::from(value);
+    u64::try_from(value).map_err(|_| Error::Number { what, value })
+}
+
+/// Stores a result where the caller must want it.
+pub(super) unsafe fn put<T>(name: &'static str, place: *mut T, value: T) -> Result<()> {
+    // SAFETY: arguments of the caller.
+    match unsafe { ptr::store(place, value) } {
+        true => Ok(()),
+        false => Err(Error::Null(name)),
+    }
+}
+
+fn stamp(time_stamp: c_int) -> Stamp {
+    match time_stamp {
+        FENIX_DATA_SNAPSHOT_LATEST => Stamp::Latest,
+        stamp => Stamp::At(stamp),
+    }
+}
+
+/// The newest snapshot that is not newer than the time stamp.
+pub(super) fn not_newer(group: &Group<MpiComm>, time_stamp: c_int) -> Stamp {
+    let stamps = group.snapshots();
+    let wanted = stamps.into_iter().find(|&stamp| stamp <= time_stamp);
+    wanted.map_or(stamp(time_stamp), Stamp::At)
+}
+
+pub(super) fn in_group<T>(group_id: c_int, work: impl FnOnce(&mut Held) -> Result<T>) -> Result<T> {
+    check_running()?;
+    with_group(group_id, work)
+}
+
+// ---- groups ----
+
+/// Creates a data group, or, if the group exists, creates it again on a repaired communicator.
+///
+/// `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the
+/// latest (-1: all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank
+/// keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. A group that existed keeps
+/// its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
+/// Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
+///
+/// # Returns
+/// 0; FENIX_ERROR_INVALID_TIMESTAMP, FENIX_ERROR_INVALID_DEPTH; FENIX_ERROR_GROUP_CREATE if the policy can not
+/// be had or the ranks differ in what they ask for.
+///
+/// # Collective
+/// Called by all ranks of `comm`, which all return the same code.
+#[unsafe(export_name = "inner_Fenix_Data_group_create")]
+pub unsafe extern "C" fn Fenix_Data_group_create(
+    group_id: c_int,
+    comm: MPI_Comm,
+    start_time_stamp: c_int,
+    depth: c_int,
+    policy_name: c_int,
+    policy_value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    let call = FENIX_ERROR_GROUP_CREATE;
+    let code = guard(FENIX_ERROR_INTERN, || {
+        let private = match check_running().and_then(|()| Ok(MpiComm::private(comm)?)) {
+            Ok(private) => private,
+            Err(cause) => return code_of(call, Err(cause)),
+        };
+        // SAFETY: arguments of the caller.
+        let policy = unsafe { policy(policy_name, policy_value) };
+        let settings = settings(group_id, start_time_stamp, depth, policy);
+        let settings = agree(&private, settings);
+        let made = settings.and_then(|given| create_group(MpiComm::private(comm)?, given));
+        common_status(call, &private, made.map(|()| FENIX_SUCCESS))
+    });
+    // SAFETY: arguments of the caller.
+    unsafe { ptr::store(flag, code) };
+    code
+}
+
+fn settings(id: c_int, start: c_int, depth: c_int, policy: Result<Policy>) -> Result<Settings> {
+    if start < 0 {
+        return Err(Error::FirstStamp(start));
+    }
+    if depth < -1 {
+        return Err(Error::Depth(depth));
+    }
+    Ok(Settings {
+        id,
+        first_stamp: start,
+        depth: u32::try_from(depth).ok(),
+        policy: policy?,
+        checksums: stanchion_fenix::checksums(),
+    })
+}
+
+unsafe fn policy(name: c_int, values: *const c_void) -> Result<Policy> {
+    if name != FENIX_DATA_POLICY_IN_MEMORY_RAID {
+        return Err(Error::UnknownPolicy(name));
+    }
+    if values.is_null() {
+        return Err(Error::Null("policy_value"));
+    }
+    // SAFETY: an array of the caller with as many values as the mode wants.
+    let value = |i| unsafe { *values.cast::<c_int>().add(i) };
+    let number = |what, value| natural(what, value).map(|value| value as u32);
+    let separation = number("the rank separation", value(1));
+    match value(0) {
+        COPY_MODE => Ok(Policy::Copy {
+            separation: separation?,
+        }),
+        PARITY_MODE => Ok(Policy::Parity {
+            separation: separation?,
+            set_size: number("the set size", value(2))?,
+        }),
+        mode => Err(Error::Policy(format!(
+            "there is no mode {mode}, only 1 and 5"
+        ))),
+    }
+}
+
+/// A group that survived keeps what it has if it cannot be created again now.
+fn create_group(private: MpiComm, settings: Settings) -> Result<()> {
+    let id = settings.id;
+    with_groups(|groups| match groups.get_mut(&id) {
+        Some(held) => held.renew(private, settings),
+        None => {
+            let made = Group::create(None, private, settings)?;
+            groups.insert(id, Held::of(made));
+            Ok(())
+        }
+    })
+}
+
+/// Makes `buffer` a member of the group: `count` elements, which may differ from rank to rank. `datatype` may
+/// have holes and may be freed afterwards. A member that came back after a failure may be created once more,
+/// to give it a buffer and a datatype.
+///
+/// # Returns
+/// 0; FENIX_ERROR_INVALID_GROUPID; FENIX_ERROR_INVALID_MEMBERID if there is such a member;
+/// FENIX_ERROR_MEMBER_CREATE for a negative count or no datatype.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_member_create(
+    group_id: c_int,
+    member_id: c_int,
+    buffer: *mut c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+) -> c_int {
+    status_of(FENIX_ERROR_MEMBER_CREATE, || {
+        in_group(group_id, |held| {
+            let count = natural("the count", count)?;
+            let datatype = datatype_of(datatype)?;
+            let element = datatype.size();
+            held.group
+                .create_member(member_id, Attributes { count, element })?;
+            *held.memory.of_mut(member_id) = Memory {
+                buffer: buffer.cast(),
+                datatype: Some(datatype),
+            };
+            Ok(FENIX_SUCCESS)
+        })
+    })
+}
+
+/// A type without bytes stores nothing.
+fn datatype_of(user: MPI_Datatype) -> Result<Datatype> {
+    let found = Datatype::of(user).map_err(|_| Error::Null("the datatype"))?;
+    match found.size() {
+        0 => Err(Error::Number {
+            what: "the size of the datatype",
+            value: 0,
+        }),
+        _ => Ok(found),
+    }
+}
+
+/// Tells how the group is protected: `policy_value` gets {1, rank separation} or {5, rank separation, set
+/// size}, `flag` 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_group_get_redundancy_policy(
+    group_id: c_int,
+    policy_name: *mut c_int,
+    policy_value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    status(|| {
+        let policy = in_group(group_id, |held| Ok(held.group.settings().policy))?;
+        let values: &[u32] = match policy {
+            Policy::Copy { separation } => &[COPY_MODE as u32, separation],
+            Policy::Parity {
+                separation,
+                set_size,
+            } => &[PARITY_MODE as u32, separation, set_size],
+        };
+        if policy_value.is_null() {
+            return Err(Error::Null("policy_value"));
+        }
+        // SAFETY: arguments of the caller.
+        unsafe { put("policy_name", policy_name, FENIX_DATA_POLICY_IN_MEMORY_RAID) }?;
+        for (i, value) in values.iter().enumerate() {
+            // SAFETY: the caller's array has room for the values of the mode.
+            unsafe { policy_value.cast::<c_int>().add(i).write(*value as c_int) };
+        }
+        // SAFETY: arguments of the caller.
+        unsafe { ptr::store(flag, 1) };
+        Ok(())
+    })
+}
+
+// ---- subsets ----
+
+/// A subset of `num_blocks` blocks of elements: the first from `start_offset` to `end_offset`, both included,
+/// each further one `stride` elements on. To be given to Fenix_Data_subset_delete.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_subset_create(
+    num_blocks: c_int,
+    start_offset: c_int,
+    end_offset: c_int,
+    stride: c_int,
+    subset_specifier: *mut Fenix_Data_subset,
+) -> c_int {
+    status(|| {
+        let [blocks, start, end, stride] =
+            [num_blocks, start_offset, end_offset, stride].map(i64::from);
+        let subset = Subset::strided(blocks, start, end, stride)?;
+        // SAFETY: arguments of the caller.
+        unsafe { hand_out(&subset, subset_specifier) }
+    })
+}
+
+/// A subset of `num_blocks` blocks of elements, each from a start to an end, both included. To be given to
+/// Fenix_Data_subset_delete.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_subset_createv(
+    num_blocks: c_int,
+    array_start_offsets: *mut c_int,
+    array_end_offsets: *mut c_int,
+    subset_specifier: *mut Fenix_Data_subset,
+) -> c_int {
+    status(|| {
+        let none = Error::SubsetBlocks(num_blocks.into());
+        let count = usize::try_from(num_blocks).map_err(|_| none)?;
+        if array_start_offsets.is_null() {
+            return Err(Error::SubsetStart(-1));
+        }
+        if array_end_offsets.is_null() {
+            return Err(Error::SubsetEnd { start: 0, end: -1 });
+        }
+        // SAFETY: the caller's arrays have `count` numbers.
+        let number = |array: *mut c_int, i| i64::from(unsafe { *array.add(i) });
+        let bounds = |i| (number(array_start_offsets, i), number(array_end_offsets, i));
+        let bounds: Vec<_> = (0..count).map(bounds).collect();
+        // SAFETY: arguments of the caller.
+        unsafe { hand_out(&Subset::blocks(&bounds)?, subset_specifier) }
+    })
+}
+
+/// Gives a subset to C.
+pub(super) unsafe fn hand_out(subset: &Subset, place: *mut Fenix_Data_subset) -> Result<()> {
+    if place.is_null() {
+        return Err(Error::Null("subset_specifier"));
+    }
+    let made = Fenix_Data_subset::write(subset).ok_or(Error::Memory(0))?;
+    // SAFETY: checked above.
+    unsafe { place.write(made) };
+    Ok(())
+}
+
+/// Frees what a subset holds; to do so again does no harm.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_subset_delete(
+    subset_specifier: *mut Fenix_Data_subset,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe { release(subset_specifier) })
+}
+
+// ---- what there is ----
+
+/// The number of members that this rank knows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_group_get_number_of_members(
+    group_id: c_int,
+    number_of_members: *mut c_int,
+) -> c_int {
+    status(|| {
+        let count = in_group(group_id, |held| Ok(held.group.members().len()))?;
+        // SAFETY: arguments of the caller.
+        unsafe { put("number_of_members", number_of_members, count as c_int) }
+    })
+}
+
+/// The id of the member at `position`: members are in the order of their ids, the first is at 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_group_get_member_at_position(
+    group_id: c_int,
+    member_id: *mut c_int,
+    position: c_int,
+) -> c_int {
+    status(|| {
+        let members = in_group(group_id, |held| Ok(held.group.members()))?;
+        // SAFETY: arguments of the caller.
+        unsafe { put("member_id", member_id, at(&members, position)?) }
+    })
+}
+
+/// The number of snapshots that this rank has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_group_get_number_of_snapshots(
+    group_id: c_int,
+    number_of_snapshots: *mut c_int,
+) -> c_int {
+    status(|| {
+        let count = in_group(group_id, |held| Ok(held.group.snapshots().len()))?;
+        // SAFETY: arguments of the caller.
+        unsafe { put("number_of_snapshots", number_of_snapshots, count as c_int) }
+    })
+}
+
+/// The time stamp of the snapshot at `position`: the newest is at 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_group_get_snapshot_at_position(
+    group_id: c_int,
+    position: c_int,
+    time_stamp: *mut c_int,
+) -> c_int {
+    status(|| {
+        let stamps = in_group(group_id, |held| Ok(held.group.snapshots()))?;
+        // SAFETY: arguments of the caller.
+        unsafe { put("time_stamp", time_stamp, at(&stamps, position)?) }
+    })
+}
+
+fn at(values: &[i32], position: c_int) -> Result<c_int> {
+    let index = usize::try_from(position).ok();
+    let value = index.and_then(|index| values.get(index)).copied();
+    value.ok_or(Error::Position {
+        position: position.into(),
+        count: values.len(),
+    })
+}
+
+// ---- attributes ----
+
+/// Tells an attribute of a member: the buffer (`void*`), the count (`int`), the datatype (`MPI_Datatype`; a
+/// derived one belongs to the library and lives as long as the member), or the packed size of an element in
+/// bytes (`int`). Count and size are those of rank `source_rank` of the group, or of this rank if that is
+/// negative; the other two are always those of this rank. `flag` gets 1 if there is a value: a member that
+/// came back after a failure has no buffer and no datatype until it is given them.
+///
+/// # Returns
+/// 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE for a rank that is not in the
+/// group.
+///
+/// # Collective
+/// For count and size with a `source_rank` that is not negative: called by all ranks of the group, each of
+/// which may ask another rank. All return the same code.
+#[unsafe(export_name = "inner_Fenix_Data_member_attr_get")]
+pub unsafe extern "C" fn Fenix_Data_member_attr_get(
+    group_id: c_int,
+    member_id: c_int,
+    attributename: c_int,
+    attributevalue: *mut c_void,
+    flag: *mut c_int,
+    source_rank: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    unsafe { ptr::store(flag, 0) };
+    let call = FENIX_ERROR_NOCATEGORY;
+    let place = (!attributevalue.is_null()).then_some(attributevalue);
+    let place = || place.ok_or(Error::Null("attributevalue"));
+    status_of(call, || {
+        in_group(group_id, |held| {
+            let (attributes, code) = match (attributename, source_rank) {
+                (FENIX_DATA_MEMBER_ATTRIBUTE_COUNT | FENIX_DATA_MEMBER_ATTRIBUTE_SIZE, 0..) => {
+                    let comm = held.group.comm()?;
+                    let rank = place().and_then(|_| rank_in(comm, source_rank));
+                    let asked = agree(comm, rank);
+                    let told = asked.and_then(|rank| held.group.attributes_of(member_id, rank));
+                    let given = told.as_ref().ok().copied();
+                    let told = told.map(|_| FENIX_SUCCESS);
+                    (given, common_status(call, held.group.comm()?, told))
+                }
+                _ => (Some(held.group.attributes(member_id)?), FENIX_SUCCESS),
+            };
+            if let Some(attributes) = attributes.filter(|_| code == FENIX_SUCCESS) {
+                let memory = held.memory.of(member_id);
+                // SAFETY: arguments of the caller.
+                let has = unsafe { tell(attributename, attributes, memory, place()?) }?;
+                // SAFETY: arguments of the caller.
+                unsafe { ptr::store(flag, has.into()) };
+            }
+            Ok(code)
+        })
+    })
+}
+
+/// A rank of the user, which is one of the group's.
+pub(super) fn rank_in(comm: &impl Comm, rank: c_int) -> Result<usize> {
+    let found = usize::try_from(rank)
+        .ok()
+        .filter(|&rank| rank < comm.size());
+    found.ok_or_else(|| Error::AttributeValue(format!("rank {rank} is not in 0..{}", comm.size())))
+}
+
+/// Writes the value of an attribute and tells whether there is one.
+unsafe fn tell(
+    name: c_int,
+    attributes: Attributes,
+    memory: &Memory,
+    place: *mut c_void,
+) -> Result<bool> {
+    // SAFETY: the caller's place has room for what the attribute is, here and below.
+    let number = |value: u64| unsafe { place.cast::<c_int>().write(int(value)) };
+    match name {
+        FENIX_DATA_MEMBER_ATTRIBUTE_COUNT => number(attributes.count),
+        FENIX_DATA_MEMBER_ATTRIBUTE_SIZE => number(attributes.element),
+        FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER => {
+            // SAFETY: as above.
+            unsafe { place.cast::<*mut u8>().write(memory.buffer) };
+            return Ok(!memory.buffer.is_null());
+        }
+        FENIX_DATA_MEMBER_ATTRIBUTE_DATATYPE => {
+            let known = memory.datatype.as_ref().map(Datatype::handle);
+            let shown = known.unwrap_or_else(null_datatype);
+            // SAFETY: as above.
+            unsafe { place.cast::<MPI_Datatype>().write(shown) };
+            return Ok(known.is_some());
+        }
+        other => return Err(Error::UnknownAttribute(other)),
+    }
+    Ok(true)
+}
+
+fn int(value: u64) -> c_int {
+    c_int::try_from(value).unwrap_or(c_int::MAX)
+}
+
+/// Changes an attribute of a member on this rank: the buffer (`attribute_value` is its address), the count
+/// (pointer to an `int`) or the datatype (pointer to an `MPI_Datatype`). What was stored before stays as it
+/// was. `flag` gets 1 if the attribute was changed.
+///
+/// # Returns
+/// 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE, which the size gives always.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Fenix_Data_member_attr_set(
+    group_id: c_int,
+    member_id: c_int,
+    attribute_name: c_int,
+    attribute_value: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    status(|| {
+        // SAFETY: arguments of the caller.
+        unsafe { ptr::store(flag, 0) };
+        // SAFETY: arguments of the caller.
+        in_group(group_id, |held| unsafe {
+            change(held, member_id, attribute_name, attribute_value)
+        })?;
+        // SAFETY: arguments of the caller.
+        unsafe { ptr::store(flag, 1) };
+        Ok(())
+    })
+}
+
+unsafe fn change(held: &mut Held, member: c_int, name: c_int, value: *mut c_void) -> Result<()> {
+    let mut attributes = held.group.attributes(member)?;
+    let memory = held.memory.of_mut(member);
+    match name {
+        FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER => memory.buffer = value.cast(),
+        FENIX_DATA_MEMBER_ATTRIBUTE_SIZE => {
+            return Err(Error::AttributeValue("the size is read-only".into()));
+        }
+        FENIX_DATA_MEMBER_ATTRIBUTE_COUNT | FENIX_DATA_MEMBER_ATTRIBUTE_DATATYPE
+            if value.is_null() =>
+        {
+            return Err(Error::AttributeValue("it is NULL".into()));
+        }
+        FENIX_DATA_MEMBER_ATTRIBUTE_COUNT => {
+            // SAFETY: the caller's value is an int.
+            let count = natural("the count", unsafe { *value.cast() });
+            attributes.count = count.map_err(|e| Error::AttributeValue(e.to_string()))?;
+        }
+        FENIX_DATA_MEMBER_ATTRIBUTE_DATATYPE => {
+            // SAFETY: the caller's value is a datatype.
+            let datatype = datatype_of(unsafe { *value.cast() });
+            let datatype = datatype.map_err(|e| Error::AttributeValue(e.to_string()))?;
+            attributes.element = datatype.size();
+            memory.datatype = Some(datatype);
+        }
+        other => return Err(Error::UnknownAttribute(other)),
+    }
+    held.group.set_attributes(member, attributes)
+}
+
+// ---- deleting ----
+
+/// Deletes the snapshot with the time stamp, on this rank. FENIX_DATA_SNAPSHOT_LATEST is the newest one,
+/// FENIX_DATA_SNAPSHOT_ALL stands for all unless a snapshot has that number as its time stamp.
+///
+/// # Returns
+/// 0; FENIX_ERROR_INVALID_TIMESTAMP if there is no such snapshot.
+#[unsafe(no_mangle)]
+pub extern "C" fn Fenix_Data_snapshot_delete(group_id: c_int, time_stamp: c_int) -> c_int {
+    status(|| {
+        in_group(group_id, |held| {
+            let stamps = held.group.snapshots();
+            let all = time_stamp == FENIX_DATA_SNAPSHOT_ALL && !stamps.contains(&time_stamp);
+            if stamps.is_empty() && !all {
+                return Err(Error::NoSuchStamp {
+                    group: group_id,
+                    stamp: time_stamp,
+                });
+            }
+            held.group
+                .delete_snapshot((!all).then(|| stamp(time_stamp)))
+        })
+    })
+}
+
+/// Deletes a group with all its members and snapshots, on this rank. All ranks of the group should do so.
+#[unsafe(no_mangle)]
+pub extern "C" fn Fenix_Data_group_delete(group_id: c_int) -> c_int {
+    status(|| {
+        check_running()?;
+        let held = with_groups(|groups| groups.remove(&group_id));
+        held.map(drop).ok_or(Error::NoSuchGroup(group_id))
+    })
+}
+
+/// Deletes a member and what was stored of it, on this rank. All ranks of the group should do so.
+#[unsafe(no_mangle)]
+pub extern "C" fn Fenix_Data_member_delete(group_id: c_int, member_id: c_int) -> c_int {
+    status(|| {
+        in_group(group_id, |held| {
+            held.group.delete_member(member_id)?;
+            held.memory.remove(member_id);
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,45 @@
+//! Communicators that outlive some of their ranks.
+
+use super::{Comm, Result};
+
+/// What all living ranks have agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// The bits that every living rank gave.
+    pub flag: u32,
+    /// Whether a rank is dead that not all had acknowledged.
+    pub someone_failed: bool,
+}
+
+/// A communicator that can be used, in a few ways, although ranks of it have died.
+pub trait Resilient: Comm {
+    /// Ends every call on it with an error, on all ranks, now and later; only `shrink` and `agree` go on.
+    fn revoke(&self);
+
+    fn is_revoked(&self) -> bool;
+
+    /// The living ranks.
+    ///
+    /// # Collective
+    /// Called by all living ranks.
+    fn shrink(&self) -> Result<Self>;
+
+    /// # Collective
+    /// Called by all living ranks, which all learn the same.
+    fn agree(&self, flag: u32) -> Result<Agreement>;
+
+    /// The ranks known to be dead, which are acknowledged by that.
+    fn failed(&self) -> Result<Vec<usize>>;
+
+    /// Splits off a communicator for the user, and a private one of the same ranks that he does not see.
+    ///
+    /// # Collective
+    /// Called by all ranks; none of the new ones is used by it.
+    fn split_for_user(&self, joins: bool, key: i32) -> Result<Option<(Self, Self)>>;
+
+    /// Sends a sign to `to`, which may be dead: whether it arrives is not known.
+    fn signal(&self, to: usize);
+
+    /// Whether a sign has come from anyone. Does not wait.
+    fn signalled(&self) -> Result<bool>;
+}

@@ -1,0 +1,245 @@
+//! What MPI can do after processes have failed: ULFM, as Open MPI 5 has it.
+//!
+//! `build.rs` finds out whether the MPI has it. Without it, or if the job was started without fault tolerance
+//! (`mpiexec --with-ft ulfm`), nothing fails here that works without failures: a shrunk communicator is a
+//! duplicate, an agreement is a reduction.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+
+use mpi_sys::{self as ffi, MPI_Comm};
+
+use super::mpi::{Failure, MpiComm, failure_of, registry};
+use super::{Agreement, Comm, Error, Op, Resilient, Result, Tag};
+
+/// Of [`Resilient::signal`].
+const SIGNAL: Tag = 1;
+
+#[cfg(stanchion_ulfm)]
+mod calls {
+    use super::*;
+    use mpi_sys::MPI_Group;
+    use std::ffi::c_void;
+
+    unsafe extern "C" {
+        pub(super) fn MPIX_Comm_revoke(comm: MPI_Comm) -> c_int;
+        pub(super) fn MPIX_Comm_is_revoked(comm: MPI_Comm, flag: *mut c_int) -> c_int;
+        pub(super) fn MPIX_Comm_shrink(comm: MPI_Comm, shrunk: *mut MPI_Comm) -> c_int;
+        pub(super) fn MPIX_Comm_agree(comm: MPI_Comm, flag: *mut c_int) -> c_int;
+        pub(super) fn MPIX_Comm_failure_ack(comm: MPI_Comm) -> c_int;
+        pub(super) fn MPIX_Comm_failure_get_acked(comm: MPI_Comm, group: *mut MPI_Group) -> c_int;
+    }
+
+    const fn number(text: &str) -> c_int {
+        match c_int::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => panic!("build.rs gives numbers"),
+        }
+    }
+
+    pub(super) const PROC_FAILED: c_int = number(env!("STANCHION_PROC_FAILED"));
+    pub(super) const PROC_FAILED_PENDING: c_int = number(env!("STANCHION_PROC_FAILED_PENDING"));
+    pub(super) const REVOKED: c_int = number(env!("STANCHION_REVOKED"));
+
+    /// Whether the job was started with fault tolerance.
+    pub(super) fn is_enabled() -> bool {
+        let mut value: *mut c_int = std::ptr::null_mut();
+        let mut found = 0;
+        // SAFETY: a predefined attribute of the world communicator; MPI writes a pointer to an int.
+        let code = unsafe {
+            let value: *mut c_void = (&raw mut value).cast();
+            ffi::MPI_Comm_get_attr(
+                ffi::RSMPI_COMM_WORLD,
+                ffi::MPI_FT as c_int,
+                value,
+                &mut found,
+            )
+        };
+        // SAFETY: the attribute lives as long as MPI.
+        code == 0 && found != 0 && !value.is_null() && unsafe { *value } != 0
+    }
+}
+
+/// The code of a process failure where MPI knows one.
+#[cfg(stanchion_ulfm)]
+pub const PROC_FAILED: c_int = calls::PROC_FAILED;
+#[cfg(stanchion_ulfm)]
+pub const REVOKED: c_int = calls::REVOKED;
+#[cfg(not(stanchion_ulfm))]
+pub const PROC_FAILED: c_int = ffi::MPI_ERR_OTHER as c_int;
+#[cfg(not(stanchion_ulfm))]
+pub const REVOKED: c_int = ffi::MPI_ERR_OTHER as c_int;
+
+/// Whether a communicator can be repaired. To be asked while MPI is running.
+pub fn available() -> bool {
+    #[cfg(stanchion_ulfm)]
+    return calls::is_enabled();
+    #[cfg(not(stanchion_ulfm))]
+    return false;
+}
+
+#[cfg(stanchion_ulfm)]
+pub(super) fn is_process_failed(class: c_int) -> bool {
+    class == calls::PROC_FAILED || class == calls::PROC_FAILED_PENDING
+}
+
+#[cfg(stanchion_ulfm)]
+pub(super) fn is_revoked_class(class: c_int) -> bool {
+    class == calls::REVOKED
+}
+
+#[cfg(not(stanchion_ulfm))]
+pub(super) fn is_process_failed(_class: c_int) -> bool {
+    false
+}
+
+#[cfg(not(stanchion_ulfm))]
+pub(super) fn is_revoked_class(_class: c_int) -> bool {
+    false
+}
+
+/// Whether a code of MPI means that a process has failed, here or elsewhere.
+pub fn is_failure(code: c_int) -> bool {
+    failure_of(code).is_some()
+}
+
+/// Revokes any communicator; a second time does nothing.
+pub fn revoke(comm: MPI_Comm) {
+    #[cfg(stanchion_ulfm)]
+    // SAFETY: `comm` is a valid communicator.
+    unsafe {
+        calls::MPIX_Comm_revoke(comm);
+    }
+    #[cfg(not(stanchion_ulfm))]
+    let _ = comm;
+}
+
+/// To be called after a failure has interrupted the making of a communicator: Open MPI then still holds a lock on the
+/// ids of communicators, which it gives up only when one is made from a communicator with a lower id than the
+/// interrupted one's. The lowest ids are those of the world and of the process itself.
+pub(super) fn unlock_ids() {
+    #[cfg(stanchion_ulfm)]
+    // SAFETY: constants of the MPI shim, never written; `own` is ours, and freed at once.
+    unsafe {
+        let mut own = ffi::RSMPI_COMM_NULL;
+        if ffi::MPI_Comm_split(ffi::RSMPI_COMM_SELF, 0, 0, &mut own) == 0 {
+            ffi::MPI_Comm_free(&mut own);
+        }
+    }
+}
+
+/// Revokes every private communicator of a resilient one, whichever room made it.
+pub fn revoke_private() {
+    for comm in registry::resilient() {
+        revoke(comm);
+    }
+}
+
+impl Resilient for MpiComm {
+    fn revoke(&self) {
+        revoke(self.handle());
+    }
+
+    fn is_revoked(&self) -> bool {
+        #[allow(unused_mut)]
+        let mut revoked = 0;
+        #[cfg(stanchion_ulfm)]
+        // SAFETY: the communicator is valid, `revoked` is ours to write.
+        unsafe {
+            calls::MPIX_Comm_is_revoked(self.handle(), &mut revoked);
+        }
+        revoked != 0
+    }
+
+    fn shrink(&self) -> Result<Self> {
+        #[cfg(stanchion_ulfm)]
+        if available() {
+            unlock_ids();
+            let mut shrunk = super::mpi::null_comm();
+            // SAFETY: the communicator is valid, `shrunk` is ours to write.
+            let code = unsafe { calls::MPIX_Comm_shrink(self.handle(), &mut shrunk) };
+            super::mpi::check("MPIX_Comm_shrink", code)?;
+            return MpiComm::adopt(shrunk);
+        }
+        let whole = self.split(Some(0), self.rank() as i32)?;
+        whole.ok_or(Error::NullCommunicator)
+    }
+
+    fn agree(&self, flag: u32) -> Result<Agreement> {
+        #[cfg(stanchion_ulfm)]
+        if available() {
+            let mut flag = flag as c_int;
+            // SAFETY: the communicator is valid, `flag` is ours to write.
+            let code = unsafe { calls::MPIX_Comm_agree(self.handle(), &mut flag) };
+            // The flag is as good when MPI adds that someone has died.
+            let someone_failed = failure_of(code) == Some(Failure::Process);
+            if !someone_failed {
+                super::mpi::check("MPIX_Comm_agree", code)?;
+            }
+            let flag = flag as u32;
+            return Ok(Agreement {
+                flag,
+                someone_failed,
+            });
+        }
+        let mut flags = [u64::from(flag)];
+        self.allreduce(Op::Min, &mut flags)?;
+        Ok(Agreement {
+            flag: flags[0] as u32,
+            someone_failed: false,
+        })
+    }
+
+    fn failed(&self) -> Result<Vec<usize>> {
+        #[cfg(stanchion_ulfm)]
+        if available() {
+            // SAFETY: a constant of the MPI shim, never written.
+            let mut group = unsafe { ffi::RSMPI_GROUP_NULL };
+            // SAFETY: the communicator is valid.
+            let code = unsafe { calls::MPIX_Comm_failure_ack(self.handle()) };
+            super::mpi::check("MPIX_Comm_failure_ack", code)?;
+            // SAFETY: as above, `group` is ours to write.
+            let code = unsafe { calls::MPIX_Comm_failure_get_acked(self.handle(), &mut group) };
+            super::mpi::check("MPIX_Comm_failure_get_acked", code)?;
+            return super::mpi::ranks_of(group, self.handle());
+        }
+        Ok(Vec::new())
+    }
+
+    fn split_for_user(&self, joins: bool, key: i32) -> Result<Option<(Self, Self)>> {
+        let color = joins.then_some(0);
+        let user = self.split(color, key)?;
+        let private = self.split(color, key)?;
+        match user.zip(private) {
+            Some((user, private)) => super::mpi::dress(user, private).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn signal(&self, to: usize) {
+        let comm = self.handle();
+        // SAFETY: an empty message; whether it can be sent is of no interest.
+        unsafe {
+            ffi::MPI_Send(
+                std::ptr::null(),
+                0,
+                ffi::RSMPI_UINT8_T,
+                to as c_int,
+                SIGNAL,
+                comm,
+            );
+        }
+    }
+
+    fn signalled(&self) -> Result<bool> {
+        let mut status = super::mpi::no_status();
+        let mut there = 0;
+        // SAFETY: the communicator is valid, `there` and `status` are ours to write.
+        let code = unsafe {
+            let from = ffi::RSMPI_ANY_SOURCE;
+            ffi::MPI_Iprobe(from, SIGNAL, self.handle(), &mut there, &mut status)
+        };
+        super::mpi::check("MPI_Iprobe", code)?;
+        Ok(there != 0)
+    }
+}

@@ -1,0 +1,70 @@
+//! Who gets which place, for any losses.
+
+use super::places::Places;
+use proptest::prelude::*;
+
+/// A world and which of its places live: at least one does.
+fn losses() -> impl Strategy<Value = (usize, usize, Vec<usize>)> {
+    (1usize..20).prop_flat_map(|size| {
+        let active = 1..=size;
+        let alive = proptest::sample::subsequence((0..size).collect::<Vec<_>>(), 1..=size);
+        (Just(size), active, alive.prop_shuffle())
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_living_process_has_one_place((size, active, alive) in losses()) {
+        let places = Places::assign(size, active, &alive);
+        let mut taken: Vec<_> = alive.iter().map(|&old| places.place_of(old)).collect();
+        taken.sort();
+        prop_assert_eq!(taken, (0..alive.len()).collect::<Vec<_>>());
+        let failed: Vec<_> = (0..size).filter(|old| !alive.contains(old)).collect();
+        prop_assert_eq!(places.failed, failed);
+    }
+
+    #[test]
+    fn survivors_keep_their_ranks_and_spares_fill_the_rest((size, active, alive) in losses()) {
+        let places = Places::assign(size, active, &alive);
+        let lost = (0..active).filter(|rank| !alive.contains(rank)).count();
+        let spares = alive.iter().filter(|&&old| old >= active).count();
+        prop_assert_eq!(places.depleted, spares < lost);
+        prop_assert_eq!(places.recovered.len(), active - lost.saturating_sub(spares));
+        prop_assert_eq!(places.recovered.iter().filter(|r| **r).count(), lost.min(spares));
+        if !places.depleted {
+            for rank in (0..active).filter(|rank| alive.contains(rank)) {
+                prop_assert_eq!(places.place_of(rank), rank);
+                prop_assert!(!places.recovered[rank]);
+            }
+        }
+    }
+
+    #[test]
+    fn order_is_kept_when_the_world_shrinks((size, active, alive) in losses()) {
+        let places = Places::assign(size, active, &alive);
+        let ranks = (0..active).filter(|rank| alive.contains(rank));
+        let moved: Vec<_> = ranks.map(|rank| places.place_of(rank)).collect();
+        prop_assert!(moved.is_sorted());
+        let spares = (active..size).filter(|old| alive.contains(old));
+        let left: Vec<_> = spares.map(|old| places.place_of(old)).collect();
+        let waiting: Vec<_> = left.into_iter().filter(|&p| p >= places.recovered.len()).collect();
+        prop_assert!(waiting.is_sorted());
+    }
+}
+
+#[test]
+fn the_last_spare_takes_the_first_lost_rank() {
+    let places = Places::assign(8, 5, &[0, 2, 4, 5, 6, 7]);
+    assert_eq!((places.place_of(7), places.place_of(6)), (1, 3));
+    assert_eq!(places.place_of(5), 5);
+    assert_eq!(places.failed, [1, 3]);
+    assert!(!places.depleted);
+}
+
+#[test]
+fn a_dead_spare_takes_no_rank() {
+    let places = Places::assign(6, 3, &[0, 2, 5]);
+    assert_eq!(places.place_of(5), 1);
+    assert_eq!(places.failed, [1, 3, 4]);
+    assert!(!places.depleted);
+}
