@@ -24,7 +24,7 @@ use std::sync::Arc;
 use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
 
-use super::{Comm, Error, Op, Result, Tag, check_length, check_rank};
+use super::{Comm, Error, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
@@ -129,6 +129,16 @@ impl MpiComm {
         self.comm
     }
 
+    /// As [`Comm::split`]; other ranks may not have their part yet.
+    pub(super) fn split_unsettled(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
+        let Some(comm) = split(self, color, key)? else {
+            return Ok(None);
+        };
+        let part = Self::adopt(comm)?;
+        registry::add_part(self.comm, comm);
+        Ok(Some(part.with_piece(self.piece)))
+    }
+
     /// Cuts transfers into smaller pieces than needed, to test the cutting; the same on all ranks.
     #[doc(hidden)]
     pub fn with_piece(mut self, bytes: usize) -> Self {
@@ -189,8 +199,11 @@ impl MpiComm {
 /// Frees a communicator made by `split`. MPI wants this on all of its ranks in the same order.
 impl Drop for MpiComm {
     fn drop(&mut self) {
-        if self.kind == Kind::Owned && is_running() {
-            registry::remove(self.comm);
+        if self.kind != Kind::Owned {
+            return;
+        }
+        registry::remove(self.comm);
+        if is_running() && !ulfm::keeps_id(self.comm) {
             free(self.comm);
         }
     }
@@ -380,12 +393,14 @@ impl Comm for MpiComm {
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
-        let Some(comm) = split(self, color, key)? else {
-            return Ok(None);
-        };
-        let part = Self::adopt(comm)?;
-        registry::add_part(self.comm, comm);
-        Ok(Some(part.with_piece(self.piece)))
+        let part = self.split_unsettled(color, key)?;
+        if ulfm::available() {
+            self.barrier()?;
+        }
+        if let Some(part) = &part {
+            registry::settle(part.comm);
+        }
+        Ok(part)
     }
 }
 

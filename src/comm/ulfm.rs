@@ -6,11 +6,14 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
+use std::time::Duration;
 
 use mpi_sys::{self as ffi, MPI_Comm};
 
 use super::mpi::{Failure, MpiComm, failure_of, registry};
 use super::{Agreement, Comm, Error, Op, Resilient, Result, Tag};
+
+const SETTLING: Duration = Duration::from_millis(5);
 
 /// Of [`Resilient::signal`].
 const SIGNAL: Tag = 1;
@@ -116,22 +119,47 @@ pub fn revoke(comm: MPI_Comm) {
 
 /// To be called after a failure has interrupted the making of a communicator: Open MPI then still holds a lock on the
 /// ids of communicators, which it gives up only when one is made from a communicator with a lower id than the
-/// interrupted one's. The lowest ids are those of the world and of the process itself.
+/// interrupted one's. The lowest ids are those of the world and of the process itself. Nobody may be in what is made:
+/// it could get the id of the interrupted one, and messages of others for that.
 pub(super) fn unlock_ids() {
     #[cfg(stanchion_ulfm)]
-    // SAFETY: constants of the MPI shim, never written; `own` is ours, and freed at once.
+    // SAFETY: constants of the MPI shim, never written; `none` is ours to write.
     unsafe {
-        let mut own = ffi::RSMPI_COMM_NULL;
-        if ffi::MPI_Comm_split(ffi::RSMPI_COMM_SELF, 0, 0, &mut own) == 0 {
-            ffi::MPI_Comm_free(&mut own);
-        }
+        let mut none = ffi::RSMPI_COMM_NULL;
+        ffi::MPI_Comm_split(ffi::RSMPI_COMM_SELF, ffi::RSMPI_UNDEFINED, 0, &mut none);
     }
 }
 
-/// Revokes every private communicator of a resilient one, whichever room made it.
+/// Revokes every private communicator of a resilient one, whichever room made it. Those that other ranks may still be
+/// making come last: Open MPI does not survive it when it hears of the revocation of one that it is just making, but
+/// stops making it when it hears that of the communicator below.
 pub fn revoke_private() {
-    for comm in registry::resilient() {
-        revoke(comm);
+    let (settled, unsettled) = registry::resilient();
+    settled.into_iter().for_each(revoke);
+    if !unsettled.is_empty() {
+        std::thread::sleep(SETTLING);
+    }
+    unsettled.into_iter().for_each(revoke);
+}
+
+/// Whether a communicator of ours is better left to MPI_Finalize: one that was revoked keeps its id, since messages for
+/// it may still be under way, which the next one with that id would take for its own.
+pub(super) fn keeps_id(comm: MPI_Comm) -> bool {
+    is_revoked(comm)
+}
+
+fn is_revoked(comm: MPI_Comm) -> bool {
+    #[cfg(stanchion_ulfm)]
+    {
+        let mut revoked = 0;
+        // SAFETY: `comm` is a valid communicator, `revoked` is ours to write.
+        unsafe { calls::MPIX_Comm_is_revoked(comm, &mut revoked) };
+        revoked != 0
+    }
+    #[cfg(not(stanchion_ulfm))]
+    {
+        let _ = comm;
+        false
     }
 }
 
@@ -141,14 +169,7 @@ impl Resilient for MpiComm {
     }
 
     fn is_revoked(&self) -> bool {
-        #[allow(unused_mut)]
-        let mut revoked = 0;
-        #[cfg(stanchion_ulfm)]
-        // SAFETY: the communicator is valid, `revoked` is ours to write.
-        unsafe {
-            calls::MPIX_Comm_is_revoked(self.handle(), &mut revoked);
-        }
-        revoked != 0
+        is_revoked(self.handle())
     }
 
     fn shrink(&self) -> Result<Self> {
@@ -208,8 +229,8 @@ impl Resilient for MpiComm {
 
     fn split_for_user(&self, joins: bool, key: i32) -> Result<Option<(Self, Self)>> {
         let color = joins.then_some(0);
-        let user = self.split(color, key)?;
-        let private = self.split(color, key)?;
+        let user = self.split_unsettled(color, key)?;
+        let private = self.split_unsettled(color, key)?;
         match user.zip(private) {
             Some((user, private)) => super::mpi::dress(user, private).map(Some),
             None => Ok(None),

@@ -1,7 +1,7 @@
 //! Process recovery: which process has which rank, and how that is repaired after a failure.
 //!
-//! All living processes are in one private communicator, the *world*: first those that work for the user (the
-//! active ones, in the order of their ranks), then the spares. After a failure the active survivors leave the
+//! All living processes are in one private communicator, the *world*. Each has a place: first come those that work
+//! for the user (the active ones, in the order of their ranks), then the spares. After a failure the active survivors leave the
 //! user's communicator ([`Process::recover`]), the spares follow when the world is revoked, and together they
 //! [`establish`] a new world: survivors keep their ranks, spares take those of the dead. What fails meanwhile
 //! is left out of the next attempt. Nothing of a process changes before all living ones agree on the new world.
@@ -78,6 +78,7 @@ struct Seat<C> {
 pub struct Process<C: Resilient> {
     world: C,
     places: Places,
+    place: usize,
     /// Absent on spares.
     seat: Option<Seat<C>>,
     /// The seats before each repair: the user may still ask about requests on them.
@@ -96,6 +97,7 @@ impl<C: Resilient> Process<C> {
         Ok(Self {
             world: world.world,
             places: world.places,
+            place: world.place,
             seat: world.seat,
             retired: Vec::new(),
             repaired: false,
@@ -127,7 +129,7 @@ impl<C: Resilient> Process<C> {
     }
 
     pub fn own_role(&self) -> Option<Role> {
-        self.role(self.world.rank())
+        self.role(self.place)
     }
 
     pub fn active(&self) -> usize {
@@ -198,12 +200,13 @@ impl<C: Resilient> Process<C> {
     }
 
     fn repair(&mut self) -> Result<()> {
-        let claim = Claim::again(self.world.rank(), self.world.size(), self.active());
+        let claim = Claim::again(self.place, self.world.size(), self.active());
         let new = establish(&self.world, claim)?;
         self.retired.extend(self.seat.take());
         self.seat = new.seat;
         self.world = new.world;
         self.places = new.places;
+        self.place = new.place;
         self.repaired = true;
         Ok(())
     }
@@ -221,7 +224,8 @@ impl<C: Resilient> Process<C> {
                 Err(comm::Error::Revoked { .. }) => self.repair()?,
                 Err(comm::Error::ProcessFailed { .. }) => {
                     let failed = self.world.failed()?;
-                    if (0..self.active()).all(|rank| failed.contains(&rank)) {
+                    let active = &self.places.ranks[..self.active()];
+                    if active.iter().all(|rank| failed.contains(rank)) {
                         return Ok(Wake::Abandoned);
                     }
                 }
@@ -235,8 +239,9 @@ impl<C: Resilient> Process<C> {
 
     /// Lets the spares go, once all active processes have met in [`Meeting::Finalize`].
     pub fn dismiss_spares(&self) {
-        if self.world.rank() < HERALDS.min(self.active()) {
-            (self.active()..self.world.size()).for_each(|spare| self.world.signal(spare));
+        if self.place < HERALDS.min(self.active()) {
+            let spares = &self.places.ranks[self.active()..];
+            spares.iter().for_each(|&spare| self.world.signal(spare));
         }
     }
 }
@@ -245,6 +250,7 @@ impl<C: Resilient> Process<C> {
 struct Built<C> {
     world: C,
     places: Places,
+    place: usize,
     seat: Option<Seat<C>>,
 }
 
@@ -256,11 +262,7 @@ struct Built<C> {
 fn establish<C: Resilient>(old: &C, claim: Claim) -> Result<Built<C>> {
     let mut cause = None;
     for _ in 0..old.size() + 3 {
-        let built = old.shrink().map_err(Error::from).and_then(|living| {
-            let built = build(&living, claim);
-            confirm(&living, built)
-        });
-        match built {
+        match shrink(old).and_then(|living| attempt(living, claim)) {
             Ok(built) => return Ok(built),
             Err(Error::Comm(lost)) => cause = Some(lost),
             Err(verdict) => return Err(verdict),
@@ -272,34 +274,52 @@ fn establish<C: Resilient>(old: &C, claim: Claim) -> Result<Built<C>> {
     )))
 }
 
-/// Makes the communicators without using them, since others may not have got theirs.
-fn build<C: Resilient>(living: &C, claim: Claim) -> Result<Built<C>> {
-    let claims = claim.gather(living)?;
-    let places = Places::from_claims(&claims)?;
-    let place = places.place_of(claim.place);
-    let joins = place < places.recovered.len();
-    let world = living.split(Some(0), place as i32)?;
-    let world = world.ok_or(comm::Error::NullCommunicator)?;
-    let seat = living.split_for_user(joins, place as i32)?;
-    let seat = seat.map(|(user, private)| Seat { user, private });
-    Ok(Built {
-        world,
-        places,
-        seat,
-    })
+/// No process goes on with the new communicator before all have it: to revoke one that others are still making
+/// does them no good.
+fn shrink<C: Resilient>(old: &C) -> Result<C> {
+    let living = old.shrink();
+    let agreed = old.agree(u32::from(living.is_ok()))?;
+    match agreed.flag {
+        1 => Ok(living?),
+        _ => Err(given_up()),
+    }
 }
 
-/// All living processes have built their communicators, or none of them uses what it has built. A verdict about
-/// the claims is the same on all without being confirmed.
-fn confirm<C: Resilient>(living: &C, built: Result<Built<C>>) -> Result<Built<C>> {
-    let lost = matches!(built, Err(Error::Comm(_)));
+fn given_up() -> Error {
+    comm::Error::Revoked { call: "the repair" }.into()
+}
+
+/// All living processes get their communicators, or none of them uses what it got. A verdict about the claims is
+/// the same on all.
+fn attempt<C: Resilient>(living: C, claim: Claim) -> Result<Built<C>> {
+    let parts = build(&living, claim);
+    let lost = matches!(parts, Err(Error::Comm(_)));
     if lost {
         // Others may be blocked in what this process has left.
         living.revoke();
     }
     let agreed = living.agree(u32::from(!lost))?;
-    match built {
-        Ok(_) if agreed.flag != 1 => Err(comm::Error::Revoked { call: "the repair" }.into()),
-        built => built,
+    let (places, place, seat) = parts?;
+    match agreed.flag {
+        1 => Ok(Built {
+            world: living,
+            places,
+            place,
+            seat,
+        }),
+        _ => Err(given_up()),
     }
+}
+
+type Parts<C> = (Places, usize, Option<Seat<C>>);
+
+/// Makes the communicators without using them, since others may not have got theirs.
+fn build<C: Resilient>(living: &C, claim: Claim) -> Result<Parts<C>> {
+    let claims = claim.gather(living)?;
+    let places = Places::from_claims(&claims)?;
+    let place = places.place_of(living.rank());
+    let joins = place < places.recovered.len();
+    let seat = living.split_for_user(joins, place as i32)?;
+    let seat = seat.map(|(user, private)| Seat { user, private });
+    Ok((places, place, seat))
 }

@@ -18,6 +18,8 @@ struct Entry {
     /// Absent once the user has freed it.
     user: Option<Handle<MPI_Comm>>,
     resilient: bool,
+    /// Whether all ranks are known to have it.
+    settled: bool,
 }
 
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
@@ -36,15 +38,24 @@ pub(in crate::comm) fn resilient_handler() -> Option<MPI_Errhandler> {
     locked(&HANDLER).map(|handler| handler.0)
 }
 
+/// A private communicator that all ranks have.
 pub(super) fn add(comm: MPI_Comm, user: MPI_Comm, resilient: bool) {
     locked(&ENTRIES).push(Entry {
         comm: Handle(comm),
         user: Some(Handle(user)),
         resilient,
+        settled: true,
     });
 }
 
-/// A part of a private communicator is known for what the whole is known for.
+pub(super) fn settle(comm: MPI_Comm) {
+    let mut entries = locked(&ENTRIES);
+    for entry in entries.iter_mut().filter(|e| e.comm == Handle(comm)) {
+        entry.settled = true;
+    }
+}
+
+/// A part of a private communicator is known for what the whole is known for. Not settled yet.
 pub(super) fn add_part(of: MPI_Comm, part: MPI_Comm) {
     let mut entries = locked(&ENTRIES);
     let whole = entries.iter().find(|entry| entry.comm == Handle(of));
@@ -57,6 +68,7 @@ pub(super) fn add_part(of: MPI_Comm, part: MPI_Comm) {
             comm,
             user,
             resilient,
+            settled: false,
         });
     }
 }
@@ -79,9 +91,14 @@ pub(super) fn origin_of(comm: MPI_Comm) -> Option<MPI_Comm> {
     entry.user.map(|user| user.0)
 }
 
-/// All that stem from resilient communicators.
-pub(in crate::comm) fn resilient() -> Vec<MPI_Comm> {
+/// All that stem from resilient communicators: those that all ranks have, and those that some may be making.
+pub(in crate::comm) fn resilient() -> (Vec<MPI_Comm>, Vec<MPI_Comm>) {
     let entries = locked(&ENTRIES);
-    let resilient = entries.iter().filter(|entry| entry.resilient);
-    resilient.map(|entry| entry.comm.0).collect()
+    let of = |settled| {
+        let found = entries
+            .iter()
+            .filter(move |e| e.resilient && e.settled == settled);
+        found.map(|entry| entry.comm.0).collect()
+    };
+    (of(true), of(false))
 }

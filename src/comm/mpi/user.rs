@@ -249,7 +249,7 @@ unsafe extern "C" fn delete_duplicate(
     forget_failure(user);
     registry::remove(*duplicate);
     registry::orphan(user);
-    if is_running() {
+    if is_running() && !ulfm::keeps_id(*duplicate) {
         free(*duplicate);
     }
     SUCCESS

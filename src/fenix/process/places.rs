@@ -53,8 +53,8 @@ impl Claim {
 /// A new world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Places {
-    /// The old place of each process, in the new order: active ones first, then spares.
-    order: Vec<usize>,
+    /// The world's rank of each process by its place: active ones first, then spares.
+    pub(super) ranks: Vec<usize>,
     /// For each active rank, whether a spare has taken it.
     pub(super) recovered: Vec<bool>,
     /// Old places whose processes are dead, ascending.
@@ -74,30 +74,30 @@ impl Places {
         Ok(Self::assign(size, active, &alive))
     }
 
-    /// Survivors keep their order; the last living spare takes the first lost rank, and so on. Where spares run
-    /// out, the ranks behind move up.
+    /// `alive` holds the old place of each rank of the new world. Survivors keep their order; the last living spare
+    /// takes the first lost place, and so on. Where spares run out, those behind move up.
     pub(super) fn assign(size: usize, active: usize, alive: &[usize]) -> Places {
-        let mut lives = vec![false; size];
-        alive.iter().for_each(|&place| lives[place] = true);
-        let mut spares: Vec<usize> = (active..size).filter(|&place| lives[place]).collect();
-        let taken = |place: usize| match lives[place] {
-            true => Some((place, false)),
-            false => spares.pop().map(|spare| (spare, true)),
+        let mut ranks = vec![None; size];
+        let living = alive.iter().enumerate();
+        living.for_each(|(rank, &place)| ranks[place] = Some(rank));
+        let mut spares: Vec<usize> = ranks[active..].iter().flatten().copied().collect();
+        let taken = |rank: &Option<usize>| match *rank {
+            Some(rank) => Some((rank, false)),
+            None => spares.pop().map(|spare| (spare, true)),
         };
-        let ranks: Vec<(usize, bool)> = (0..active).filter_map(taken).collect();
-        let recovered: Vec<bool> = ranks.iter().map(|rank| rank.1).collect();
-        let order = ranks.iter().map(|rank| rank.0).chain(spares).collect();
+        let seats: Vec<(usize, bool)> = ranks[..active].iter().filter_map(taken).collect();
+        let recovered: Vec<bool> = seats.iter().map(|seat| seat.1).collect();
         Places {
-            order,
+            ranks: seats.iter().map(|seat| seat.0).chain(spares).collect(),
             depleted: recovered.len() < active,
             recovered,
-            failed: (0..size).filter(|&place| !lives[place]).collect(),
+            failed: (0..size).filter(|&place| ranks[place].is_none()).collect(),
         }
     }
 
-    /// The new place of the process that had this one.
-    pub(super) fn place_of(&self, old: usize) -> usize {
-        let found = self.order.iter().position(|&place| place == old);
-        found.unwrap_or(self.order.len())
+    /// The place of a rank of the new world.
+    pub(super) fn place_of(&self, rank: usize) -> usize {
+        let found = self.ranks.iter().position(|&at| at == rank);
+        found.unwrap_or(self.ranks.len())
     }
 }
