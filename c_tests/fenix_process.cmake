@@ -47,6 +47,15 @@ add_recovery_test(derived 5 4)
 add_recovery_test(unhandled 4 3)
 add_recovery_test(all_die 4 none)
 
+# Without a jump, as Fortran has it: data calls return what came between.
+function(add_no_jump_test name ranks)
+  stanchion_run_resilient(fenix_no_jump.${name} ${ranks} 80
+    SCRIPT "${CMAKE_CURRENT_SOURCE_DIR}/fenix_process.sh" 4 PROGRAM "$<TARGET_FILE:fenix_no_jump>" ${ARGN})
+endfunction()
+add_no_jump_test(one 5 14:1)
+add_no_jump_test(at_commit 5 15:2)
+add_no_jump_test(two_in_a_row 6 8:1 19:3)
+
 # Ranks killed at random moments: a few rounds always, many with the slow tests.
 add_test_program(fenix_kill fenix_kill.c stanchion)
 function(add_rank_kill_test name rounds timeout)
