@@ -450,6 +450,7 @@ fn text_of(write: impl FnOnce(*mut c_char, &mut c_int)) -> String {
 }
 
 /// The ranks in `comm` of the members of `group`, which is freed.
+#[cfg(stanchion_ulfm)]
 pub(super) fn ranks_of(mut group: ffi::MPI_Group, comm: MPI_Comm) -> Result<Vec<usize>> {
     let mut size = 0;
     // SAFETY: `group` is valid, `size` is ours to write.
