@@ -65,8 +65,8 @@ typedef enum {
  * `error` are written then as well, so they must live on. `error` gets 0, FENIX_WARNING_SPARE_RANKS_DEPLETED
  * if the communicator had to shrink, or an error below 0.
  * `info` may hold FENIX_RESUME_MODE: "Fenix_init" (the default) or "NO_JUMP", which returns from the MPI call
- * that met the failure, with its error code; and FENIX_UNHANDLED_MODE: "SILENT" prints nothing of errors that
- * are no failures. `spawn` is not supported. */
+ * that met the failure, with its error code; and FENIX_UNHANDLED_MODE: "SILENT" (the default) or "NO_JUMP", which
+ * prints errors of MPI that are no failures of processes. `spawn` is not supported. */
 #define Fenix_Init(_role, _comm, _newcomm, _argc, _argv, _spare_ranks, _spawn, _info, _error)               \
   {                                                                                                         \
     static jmp_buf bufjmp;                                                                                  \
