@@ -3,9 +3,10 @@
  * Fenix keeps the field in memory twice: each rank holds a copy of its partner's part. When a rank dies,
  * a spare takes its place and everybody goes back to the last snapshot. When both partners die, memory does
  * not suffice: then the files come back, which redset protects against two lost ranks.
- * Run without arguments it kills nobody; each argument <step>:<rank> kills one rank at a step.
+ * Run without arguments it kills nobody; each argument <step>:<rank> kills one rank at a step, for which one
+ * of the ranks at the end stands by as a spare.
  *   mpicc heat.c $(pkg-config --cflags --libs stanchion) -o heat
- *   mpiexec --with-ft ulfm -n 7 ./heat 25:1 45:2 45:3        # 4 ranks compute, 3 are spares
+ *   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 -n 7 ./heat 25:1 45:2 45:3
  */
 #include <fenix.h>
 #include <mpi.h>
@@ -19,13 +20,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CELLS = 100000, STEPS = 60, SPARES = 3 };
+enum { CELLS = 100000, STEPS = 60 };
 enum { IN_MEMORY_EVERY = 10, IN_FILES_EVERY = 30 };
 enum { GROUP = 1, FIELD = 1, STEP = 2 };
 
 /* What a jump back to Fenix_Init must find again is static. */
 static MPI_Comm world; /* the ranks that compute, whoever is alive */
-static int rank, ranks, step;
+static int rank, ranks, step, was_spare;
 static double field[CELLS + 2], next[CELLS + 2];
 static char node[64], file[96], protection[96]; /* stands for the disk of this rank's node */
 
@@ -138,12 +139,12 @@ static void go_back(int role)
   SAY("back to step %d, from %s\n", step, where);
 }
 
-/* A node takes its disk with it. Whoever takes this rank's place is not killed again. */
-static void die_if_told(int role, int argc, char** argv)
+/* A node takes its disk with it. Whoever takes a rank's place is not killed once more. */
+static void die_if_told(int argc, char** argv)
 {
   int at, whom;
   for (int i = 1; i < argc; i++) {
-    if (sscanf(argv[i], "%d:%d", &at, &whom) != 2 || at != step || whom != rank || role != FENIX_ROLE_INITIAL_RANK) continue;
+    if (sscanf(argv[i], "%d:%d", &at, &whom) != 2 || at != step || whom != rank || was_spare) continue;
     printf("step %d: rank %d dies\n", step, rank);
     fflush(stdout);
     char command[160];
@@ -159,9 +160,10 @@ int main(int argc, char** argv)
   double mine = 0, all = 0;
 
   MPI_Init(&argc, &argv);
-  Fenix_Init(&role, MPI_COMM_WORLD, &world, &argc, &argv, SPARES, 0, MPI_INFO_NULL, &error);
+  Fenix_Init(&role, MPI_COMM_WORLD, &world, &argc, &argv, argc - 1, 0, MPI_INFO_NULL, &error);
   /* Here everybody comes, at first and after every failure. */
   need(error, "Fenix_Init");
+  was_spare |= role == FENIX_ROLE_RECOVERED_RANK;
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &ranks);
   name_files();
@@ -176,7 +178,7 @@ int main(int argc, char** argv)
     if (step % IN_FILES_EVERY == 0) save_in_files();
     if (step % IN_MEMORY_EVERY == 0) save_in_memory();
     advance();
-    die_if_told(role, argc, argv);
+    die_if_told(argc, argv);
   }
   for (int i = 1; i <= CELLS; i++) mine += field[i] * field[i];
   MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, world);

@@ -394,16 +394,20 @@ int Fenix_Data_test(Fenix_Request request, int *flag);
 int Fenix_Data_commit(int group_id, int *time_stamp);
 
 /**
- * As Fenix_Data_commit on all ranks or on none: the commit happens if all living ranks of the resilient
- * communicator have come this far.
+ * As Fenix_Data_commit on all ranks of the group or on none: the commit happens if all of them that live have
+ * come this far. (A group of only some ranks of the resilient communicator: if a rank fails meanwhile, some may
+ * have committed; Fenix_Data_group_create then goes back to what all have.)
  *
  * # Returns
- * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already.
+ * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, so that nothing was
+ * committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. In both cases a recovery has
+ * come between: a program that resumes at Fenix_Init does not get here.
  *
  * # Collective
- * Called by all ranks of the resilient communicator.
+ * Called by all ranks of the group.
  */
-int Fenix_Data_commit_barrier(int group_id, int *time_stamp);
+int Fenix_Data_commit_barrier(int group_id,
+                              int *time_stamp);
 
 /**
  * Deletes the snapshots of the group that not all ranks have.

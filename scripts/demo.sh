@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# demo.sh: builds, installs into build-demo/prefix and runs every program of examples/ against that prefix.
+# demo.sh: builds, installs into build-demo/prefix and runs every program of examples/ against that prefix; then
+# builds for Open MPI 5, which can repair a job, and kills ranks of a running one.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 exec </dev/null
@@ -7,11 +8,6 @@ exec </dev/null
 cd "$repo"
 bash scripts/deps.sh --demo
 build=$repo/build-demo
-prefix=$build/prefix
-mpicc=$(command -v "$(mpi_program openmpi mpicc)")
-mpiexec=$(command -v "$(mpi_program openmpi mpiexec)")
-mpifort=$(command -v "$(mpi_program openmpi mpifort)" || true)
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 
 # quietly <command...>: what it says goes to the log, and to the screen when it fails.
 log=$build/demo.log
@@ -19,13 +15,19 @@ quietly() {
   "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; die "failed: $*; all of its output is in $log"; }
 }
 
-say "building and installing into $prefix: 2 to 4 minutes the first time, watch $log"
-mkdir -p "$build"
-: >"$log"
-quietly cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-  -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
-quietly cmake --build "$build" -j "$jobs"
-quietly cmake --install "$build"
+# build_for <openmpi|openmpi5> <prefix>: leaves the programs of that MPI and the prefix in variables.
+build_for() {
+  prefix=$2
+  mpicc=$(command -v "$(mpi_program "$1" mpicc)")
+  mpiexec=$(command -v "$(mpi_program "$1" mpiexec)")
+  mpifort=$(command -v "$(mpi_program "$1" mpifort)" || true)
+  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+  say "building for $1 and installing into $prefix: 2 to 4 minutes the first time, watch $log"
+  quietly cmake -S . -B "$build/$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
+    -DSTANCHION_CARGO_DIR="$build/cargo" -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
+  quietly cmake --build "$build/$1" -j "$jobs"
+  quietly cmake --install "$build/$1"
+}
 
 # run_example <source>: 4 ranks, in a fresh directory; then shows the trees it left.
 run_example() {
@@ -46,7 +48,7 @@ compile_example() {
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$prefix/lib"
   case $1 in
     *.c) "$mpicc" -O2 "$1" $(pkg-config --cflags stanchion) $link -o "$2" ;;
-    *.f90) "$mpifort" -O2 -J "$build/run" "$prefix/share/stanchion/fortran/redset.f90" "$1" $link -o "$2" ;;
+    *.f90) "$mpifort" -O2 -J "$build/run" "$prefix"/share/stanchion/fortran/*.f90 "$1" $link -o "$2" ;;
   esac
 }
 
@@ -59,6 +61,19 @@ show_trees() {
   done
 }
 
+# kill_ranks <argument...>: examples/heat.c on 4 ranks and a spare for each argument, which says who dies when.
+kill_ranks() {
+  local run=$build/run/heat5
+  say "examples/heat.c $*, on 4 ranks and $# spares"
+  rm -rf "$run"
+  mkdir -p "$run"
+  compile_example examples/heat.c "$run.bin"
+  (cd "$run" && "$mpiexec" --with-ft ulfm --mca async_mpi_finalize 1 -n $((4 + $#)) "$run.bin" "$@")
+}
+
+mkdir -p "$build"
+: >"$log"
+build_for openmpi "$build/prefix"
 for source in examples/*.c; do
   run_example "$source"
 done
@@ -67,4 +82,7 @@ if [ -n "$mpifort" ] && have gfortran; then
 else
   say "no Fortran compiler here: examples/*.f90 left out"
 fi
-say "done; to link your own code: PKG_CONFIG_PATH=$PKG_CONFIG_PATH pkg-config --cflags --libs redset"
+build_for openmpi5 "$build/prefix-openmpi5"
+kill_ranks 25:1
+kill_ranks 25:1 45:2 45:3
+say "done; to link your own code: PKG_CONFIG_PATH=$build/prefix/lib/pkgconfig pkg-config --cflags --libs redset"

@@ -59,13 +59,13 @@ debian_packages() {
   need libclang-dev has_libclang
   need libopenmpi-dev have mpicc.openmpi
   need openmpi-bin have mpiexec.openmpi
+  need python3 have python3
+  need python3-venv has_venv
   if [ $demo = no ]; then
     need gfortran have gfortran
     need libmpich-dev have mpicc.mpich
     need mpich have mpiexec.mpich
     need valgrind have valgrind
-    need python3 have python3
-    need python3-venv has_venv
   fi
   if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}"; fi
 }
@@ -165,8 +165,6 @@ openmpi5() {
 say "checking what building and testing needs"
 debian_packages
 rust
-if [ $demo = no ]; then
-  rust_tools
-  openmpi5
-fi
+if [ $demo = no ]; then rust_tools; fi
+openmpi5
 echo "all there"

@@ -29,7 +29,7 @@ case_prefix() {
 
 cmake_project() {
   "$CMAKE" -S "$here/$1" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DWITH_MPI="$WITH_MPI" -DCMAKE_BUILD_TYPE=Release \
-    -DMPI_C_COMPILER="$MPICC" -DMPI_CXX_COMPILER="$(mpicxx_of "$MPICC")" --no-warn-unused-cli
+    -DFENIX_CMAKE_DIRECTORY="$PREFIX/cmake" -DMPI_C_COMPILER="$MPICC" -DMPI_CXX_COMPILER="$(mpicxx_of "$MPICC")" --no-warn-unused-cli
   "$CMAKE" --build .
 }
 # mpicc.mpich goes with mpicxx.mpich.
@@ -39,7 +39,7 @@ case_cmake_c() {
   cmake_project c
   for program in base own_base serial redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi own_mpi redset own_redset; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi own_mpi redset own_redset fenix_client own_fenix; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -47,7 +47,7 @@ case_cmake_cxx() {
   cmake_project cxx
   for program in base redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi redset; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi redset fenix_client; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -63,6 +63,8 @@ case_pkgconfig() {
       run "$MPICC" "$here/redset.c" $(pkg-config --cflags --libs $package) -Wl,-rpath,"$libdir" -o redset
       run_mpi redset
     done
+    run "$MPICC" "$here/fenix.c" $(pkg-config --cflags --libs fenix) -Wl,-rpath,"$libdir" -o fenix
+    run_mpi fenix
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs kvtree rankstr) -Wl,-rpath,"$libdir" -o mpi
     run_mpi mpi
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$libdir" -o mpi
@@ -81,6 +83,11 @@ case_pkgconfig_static() {
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other redset | sed 's/-lredset//') -o redset
     needs_no_stanchion redset
     run_mpi redset
+    # Fenix has always been an archive: named by its file, and with no shared twin behind it.
+    run "$MPICC" "$here/fenix.c" -I"$PREFIX/include" "$libdir/libfenix.a" $(pkg-config --static --libs-only-l \
+      --libs-only-other fenix | sed 's/-lfenix//') -o fenix
+    needs_no_stanchion fenix
+    run_mpi fenix
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
     needs_no_stanchion mpi
@@ -88,7 +95,7 @@ case_pkgconfig_static() {
   fi
 }
 needs_no_stanchion() {
-  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset)'; then return 1; fi
+  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset|fenix)'; then return 1; fi
 }
 
 # What a Makefile written for upstream says.
@@ -101,6 +108,8 @@ case_plain_line() {
   if with_mpi; then
     run "$MPICC" "$here/mpi.c" -I"$PREFIX/include" -L"$libdir" -lkvtree -lrankstr -lz -Wl,-rpath,"$libdir" -o mpi
     run_mpi mpi
+    run "$MPICC" "$here/fenix.c" -I"$PREFIX/include" -L"$libdir" -lfenix -Wl,-rpath,"$libdir" -o fenix
+    run_mpi fenix
     run "$MPICC" -DREDSET_ENABLE_MPI "$here/redset.c" -I"$PREFIX/include" -L"$libdir" -lredset -lkvtree -lrankstr -lz \
       -Wl,-rpath,"$libdir" -o redset
     run_mpi redset
@@ -170,6 +179,18 @@ case_examples() {
   rm -f redset.mod
   run "$mpifort" -I"$PREFIX/include/stanchion_fortran" "$examples/checkpoint_f.f90" -L"$libdir" -lstanchion_fortran $link \
     -o installed
+  run_mpi installed
+}
+
+# The module of Fenix, with the compiler of the MPI.
+case_fortran() {
+  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/') link
+  if ! with_mpi || [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
+  link="$(pkg-config --libs fenix) -Wl,-rpath,$libdir"
+  run "$mpifort" "$PREFIX/share/stanchion/fortran/fenix.f90" "$here/fenix_f.f90" $link -o from_source
+  run_mpi from_source
+  rm -f fenix.mod
+  run "$mpifort" -I"$PREFIX/include/stanchion_fortran" "$here/fenix_f.f90" -L"$libdir" -lstanchion_fortran $link -o installed
   run_mpi installed
 }
 

@@ -10,7 +10,7 @@ use super::fenix::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, co
 use super::fenix_groups::{detach_groups, drop_groups};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
-use crate::comm::ulfm;
+use crate::comm::{Comm, ulfm};
 use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
 use crate::fenix::{Error, Result};
 use std::cell::{Cell, RefCell};
@@ -339,12 +339,20 @@ pub enum Commit {
     Recovers,
 }
 
-/// Meets all active ranks before a commit. A failure that shows is noted for `stanchion_raised`.
+/// Meets all ranks of a group before a commit. A failure that shows is noted for `stanchion_raised`.
+///
+/// A group of all active ranks meets where recovery does, so that even in a failure all of them commit or none. The
+/// ranks of a smaller one are on their own: if some have committed when a failure shows, the next group_create
+/// goes back to what all have.
 ///
 /// # Collective
-/// Called by all ranks of the resilient communicator.
-pub fn agree_commit() -> Result<Commit> {
+/// Called by all ranks of the group.
+pub fn agree_commit(group: &MpiComm) -> Result<Commit> {
     with(|state| {
+        if group.size() < state.process.active() {
+            group.barrier()?;
+            return Ok(Commit::Commits);
+        }
         let (commit, raised) = match state.process.meet(Meeting::Commit)? {
             Met::AllHere {
                 someone_failed: false,

@@ -94,11 +94,10 @@ pub unsafe extern "C" fn Fenix_Data_member_store(
     member_id: c_int,
     subset_specifier: Fenix_Data_subset,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
     status(|| {
-        in_group(group_id, |held| unsafe {
-            store(held, member_id, &subset_specifier)
-        })
+        // SAFETY: arguments of the caller.
+        let store = |held: &mut Held| unsafe { store(held, member_id, &subset_specifier) };
+        in_group(group_id, store)
     })
 }
 
@@ -112,11 +111,10 @@ pub unsafe extern "C" fn Fenix_Data_member_storev(
     member_id: c_int,
     subset_specifier: Fenix_Data_subset,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
     status(|| {
-        in_group(group_id, |held| unsafe {
-            store(held, member_id, &subset_specifier)
-        })
+        // SAFETY: arguments of the caller.
+        let store = |held: &mut Held| unsafe { store(held, member_id, &subset_specifier) };
+        in_group(group_id, store)
     })
 }
 
@@ -304,8 +302,9 @@ fn commit(held: &mut Held) -> Result<c_int> {
     Ok(stamp)
 }
 
-/// As Fenix_Data_commit on all ranks or on none: the commit happens if all living ranks of the resilient
-/// communicator have come this far.
+/// As Fenix_Data_commit on all ranks of the group or on none: the commit happens if all of them that live have
+/// come this far. (A group of only some ranks of the resilient communicator: if a rank fails meanwhile, some may
+/// have committed; Fenix_Data_group_create then goes back to what all have.)
 ///
 /// # Returns
 /// 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, so that nothing was
@@ -313,7 +312,7 @@ fn commit(held: &mut Held) -> Result<c_int> {
 /// come between: a program that resumes at Fenix_Init does not get here.
 ///
 /// # Collective
-/// Called by all ranks of the resilient communicator.
+/// Called by all ranks of the group.
 #[unsafe(export_name = "inner_Fenix_Data_commit_barrier")]
 pub unsafe extern "C" fn Fenix_Data_commit_barrier(
     group_id: c_int,
@@ -324,7 +323,7 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
             for store in held.requests.all() {
                 held.group.wait(store)?;
             }
-            let verdict = agree_commit()?;
+            let verdict = agree_commit(held.group.comm()?)?;
             if verdict == Commit::Recovers {
                 error::remember("no commit: other ranks are recovering from a failure");
                 return Ok(FENIX_ERROR_COMMIT_BARRIER);

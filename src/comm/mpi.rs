@@ -176,15 +176,21 @@ impl MpiComm {
         })
     }
 
+    /// As signed numbers: MPICH 4.0 compares unsigned ones as if they were signed.
     fn reduce(&self, call: &'static str, run: Reduction, op: Op, values: &mut [u64]) -> Result<()> {
+        let shift = match op {
+            Op::Sum => 0,
+            Op::Min | Op::Max => 1 << 63,
+        };
         for values in values.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
-            let given = values.to_vec();
+            let given: Vec<u64> = values.iter().map(|value| value ^ shift).collect();
             let (from, to) = (given.as_ptr().cast(), values.as_mut_ptr().cast());
             let count = values.len() as c_int;
             // SAFETY: both buffers hold `count` values, and MPI is done with them on return.
             self.check(call, unsafe {
-                run(from, to, count, numbers(), op.into(), self.comm)
+                run(from, to, count, signed(), op.into(), self.comm)
             })?;
+            values.iter_mut().for_each(|value| *value ^= shift);
         }
         Ok(())
     }
@@ -233,6 +239,11 @@ fn bytes_type() -> MPI_Datatype {
 fn numbers() -> MPI_Datatype {
     // SAFETY: a constant of the MPI shim, never written.
     unsafe { ffi::RSMPI_UINT64_T }
+}
+
+fn signed() -> MPI_Datatype {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_INT64_T }
 }
 
 impl Comm for MpiComm {
@@ -439,6 +450,7 @@ fn text_of(write: impl FnOnce(*mut c_char, &mut c_int)) -> String {
 }
 
 /// The ranks in `comm` of the members of `group`, which is freed.
+#[cfg(stanchion_ulfm)]
 pub(super) fn ranks_of(mut group: ffi::MPI_Group, comm: MPI_Comm) -> Result<Vec<usize>> {
     let mut size = 0;
     // SAFETY: `group` is valid, `size` is ours to write.

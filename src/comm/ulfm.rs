@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use mpi_sys::{self as ffi, MPI_Comm};
 
-use super::mpi::{Failure, MpiComm, failure_of, registry};
+#[cfg(stanchion_ulfm)]
+use super::mpi::Failure;
+use super::mpi::{MpiComm, failure_of, registry};
 use super::{Agreement, Comm, Error, Op, Resilient, Result, Tag};
 
 const SETTLING: Duration = Duration::from_millis(5);

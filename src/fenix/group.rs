@@ -353,7 +353,7 @@ impl<C: Comm> Group<C> {
     fn move_on(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         let done = pending.iter_mut().map(|pending| match self.means() {
-            Ok(means) => pending.storing.is_done(&means).unwrap_or(true),
+            Ok(means) => pending.storing.is_done(&means),
             Err(_) => true,
         });
         let done: Vec<_> = done.collect();

@@ -18,11 +18,16 @@ pub(super) struct Memory {
     unused: BTreeMap<usize, Vec<Vec<u8>>>,
     /// A snapshot that is no longer needed unless the newest turns out not to be everywhere.
     pub(super) retired: Option<Snapshot>,
+    /// How many segments can still be had, to test what happens when there are no more.
+    #[cfg(test)]
+    left: Option<usize>,
 }
 
 impl Memory {
     /// A segment with anything in it.
     pub(super) fn take(&mut self, length: usize) -> Result<Vec<u8>> {
+        #[cfg(test)]
+        self.count_down(length)?;
         if let Some(segment) = self.find(length) {
             return Ok(segment);
         }
@@ -35,6 +40,20 @@ impl Memory {
         room.map_err(|_| Error::Memory(length as u64))?;
         segment.resize(length, 0);
         Ok(segment)
+    }
+
+    #[cfg(test)]
+    pub(super) fn only(&mut self, segments: usize) {
+        self.left = Some(segments);
+    }
+
+    #[cfg(test)]
+    fn count_down(&mut self, length: usize) -> Result<()> {
+        let Some(left) = &mut self.left else {
+            return Ok(());
+        };
+        *left = left.checked_sub(1).ok_or(Error::Memory(length as u64))?;
+        Ok(())
     }
 
     fn find(&mut self, length: usize) -> Option<Vec<u8>> {

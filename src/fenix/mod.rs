@@ -15,6 +15,7 @@ mod agreement;
 mod asking;
 mod bytes;
 mod group;
+mod header;
 mod memory;
 mod policy;
 pub mod process;
@@ -26,6 +27,7 @@ mod set;
 mod share;
 mod snapshot;
 mod storing;
+mod stripes;
 mod subset;
 #[cfg(test)]
 mod tests;

@@ -10,11 +10,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::bytes::Bytes;
+use super::header::{judge, status_of};
 use super::memory::Memory;
-use super::set::{Cut, Set};
+use super::set::Set;
 use super::share::{Description, message, values};
 use super::snapshot::{Entries, Entry, Snapshot, decode_shares, encode_shares};
-use super::storing::{Means, judge, status_of, xor};
+use super::storing::{Means, xor};
+use super::stripes::{Layout, Part, Stripe, stripes};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, Underway, transfer_unsized};
 
@@ -173,96 +175,6 @@ fn tell_shares<C: Comm>(
         .collect()))
 }
 
-/// A part of what a rank has of an entry.
-#[derive(Clone, Copy)]
-enum Part {
-    Chunk(usize),
-    Guard,
-}
-
-/// Something that was lost: the XOR of some parts of other ranks.
-struct Stripe {
-    lost: Part,
-    sources: Vec<(usize, Part)>,
-}
-
-/// Everything of an entry that the rank at `lost` had.
-fn stripes(set: &Set, lost: usize) -> Vec<Stripe> {
-    let chunks = set.guards_of(lost).into_iter().map(|(chunk, guard)| {
-        let guarded = set.guarded_by(guard).into_iter();
-        let others = guarded.filter(|(position, _)| *position != lost);
-        let others = others.map(|(position, chunk)| (position, Part::Chunk(chunk)));
-        Stripe {
-            lost: Part::Chunk(chunk),
-            // The guard comes first, and with it the work, which is so spread over all ranks.
-            sources: [(guard, Part::Guard)].into_iter().chain(others).collect(),
-        }
-    });
-    let guarded = set.guarded_by(lost).into_iter();
-    let guard = Stripe {
-        lost: Part::Guard,
-        sources: guarded.map(|(p, chunk)| (p, Part::Chunk(chunk))).collect(),
-    };
-    chunks.chain([guard]).collect()
-}
-
-impl Stripe {
-    /// Which of the sources gathers the others.
-    fn worker(&self, step: usize) -> usize {
-        match self.lost {
-            Part::Chunk(_) => self.sources[0].0,
-            Part::Guard => self.sources[step % self.sources.len()].0,
-        }
-    }
-}
-
-impl Part {
-    fn chunk(self) -> usize {
-        match self {
-            Part::Chunk(chunk) => chunk,
-            Part::Guard => 0,
-        }
-    }
-
-    fn segment(self, entry: &Entry, step: usize) -> Option<&Arc<Vec<u8>>> {
-        match self {
-            Part::Chunk(chunk) => entry.own.segment(chunk, step),
-            Part::Guard => entry.guard.as_ref()?.segment(0, step),
-        }
-    }
-}
-
-/// How the parts of one entry are cut on each rank, by position.
-struct Layout {
-    shares: Vec<Cut>,
-    guards: Vec<Cut>,
-}
-
-impl Layout {
-    fn new(set: &Set, shares: &[Description]) -> Layout {
-        let lengths: Vec<_> = shares.iter().map(Description::length).collect();
-        let guard = |position| set.guard_cut(position, &lengths);
-        Layout {
-            shares: lengths.iter().map(|length| set.cut(*length)).collect(),
-            guards: (0..set.size()).map(guard).collect(),
-        }
-    }
-
-    fn length(&self, position: usize, part: Part, step: usize) -> usize {
-        let cut = match part {
-            Part::Chunk(_) => self.shares[position],
-            Part::Guard => self.guards[position],
-        };
-        cut.segment_length(part.chunk(), step)
-    }
-
-    /// How many steps it takes to bring back what was at `position`.
-    fn steps(&self, position: usize) -> usize {
-        let cuts = [self.shares[position], self.guards[position]];
-        cuts.iter().map(Cut::steps).max().unwrap_or(0)
-    }
-}
-
 /// An entry that comes back.
 struct Rebuilt {
     shares: Vec<Description>,
@@ -339,6 +251,30 @@ struct Gathering<U> {
 struct Returning<U> {
     underway: U,
     results: Vec<Arc<Vec<u8>>>,
+}
+
+/// The segments of which a lost one is the XOR.
+struct Inputs {
+    own: Option<Arc<Vec<u8>>>,
+    /// How many come from other ranks.
+    others: usize,
+    /// Of the lost one.
+    length: usize,
+}
+
+impl Inputs {
+    fn combine(self, others: &[Vec<u8>], room: &mut Vec<Vec<u8>>) -> Arc<Vec<u8>> {
+        match &self.own {
+            Some(own) if others.is_empty() && own.len() == self.length => return own.clone(),
+            _ => {}
+        }
+        let mut result = room.pop().unwrap_or_default();
+        result.resize(self.length, 0);
+        let pieces = others.iter().chain(self.own.as_deref());
+        let pieces: Vec<_> = pieces.map(|piece| &piece[..]).collect();
+        xor(&mut result, &pieces);
+        Arc::new(result)
+    }
 }
 
 impl<'a> Work<'a> {
@@ -503,40 +439,19 @@ impl<'a> Work<'a> {
         else {
             return Ok(None);
         };
-        let mut arrived = underway.finish()?.into_iter();
+        let mut arrived = underway.finish()?;
         let mut results = Vec::new();
-        let mut used = Vec::new();
-        let mut spare = std::mem::take(&mut self.transit);
-        let mine = means.set.mine();
-        for stripe in self.active(entry, step).filter(|s| s.worker(step) == mine) {
-            let layout = &self.layouts[entry];
-            let length = layout.length(self.lost, stripe.lost, step);
-            let others = stripe.sources.iter().filter(|(position, part)| {
-                *position != mine && layout.length(*position, *part, step) > 0
-            });
-            let others: Vec<_> = arrived.by_ref().take(others.count()).collect();
-            let own = stripe
-                .sources
-                .iter()
-                .find(|(position, _)| *position == mine);
-            let own = own.and_then(|(_, part)| part.segment(&self.entries[entry], step));
-            results.push(match own {
-                Some(own) if others.is_empty() && own.len() == length => own.clone(),
-                _ => {
-                    let mut result = spare.pop().unwrap_or_default();
-                    result.resize(length, 0);
-                    let pieces = others.iter().chain(own.map(|own| &**own));
-                    xor(
-                        &mut result,
-                        &pieces.map(|piece| &piece[..]).collect::<Vec<_>>(),
-                    );
-                    Arc::new(result)
-                }
-            });
-            used.extend(others);
+        let worked_on: Vec<_> = self
+            .active(entry, step)
+            .filter(|stripe| stripe.worker(step) == means.set.mine())
+            .map(|stripe| self.inputs(means.set, stripe, entry, step))
+            .collect();
+        for inputs in worked_on {
+            let rest = arrived.split_off(inputs.others);
+            results.push(inputs.combine(&arrived, &mut self.transit));
+            self.transit.append(&mut arrived);
+            arrived = rest;
         }
-        spare.append(&mut used);
-        self.transit = spare;
         let lost = means.set.rank(self.lost);
         let sends = results
             .iter()
@@ -544,6 +459,27 @@ impl<'a> Work<'a> {
             .collect();
         let underway = means.comm.start(RETURN, sends, vec![])?;
         Ok(Some(Returning { underway, results }))
+    }
+
+    /// What a stripe is made of on the rank that works on it.
+    fn inputs(&self, set: &Set, stripe: &Stripe, entry: usize, step: usize) -> Inputs {
+        let (layout, mine) = (&self.layouts[entry], set.mine());
+        let has_some = |position, part| layout.length(position, part, step) > 0;
+        let (own, others): (Vec<_>, Vec<_>) = stripe
+            .sources
+            .iter()
+            .partition(|(position, _)| *position == mine);
+        let own = own
+            .first()
+            .and_then(|(_, part)| part.segment(&self.entries[entry], step));
+        Inputs {
+            own: own.cloned(),
+            others: others
+                .iter()
+                .filter(|(p, part)| has_some(*p, *part))
+                .count(),
+            length: layout.length(self.lost, stripe.lost, step),
+        }
     }
 
     fn recycle<U: Underway>(&mut self, returning: Option<Returning<U>>) -> Result<()> {

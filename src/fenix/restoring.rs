@@ -98,18 +98,17 @@ impl<C: Comm> Group<C> {
     fn agree_on_snapshots(&self, member: i32, stamp: Stamp) -> Result<Ready> {
         let comm = self.comm()?;
         let known = self.members.contains_key(&member) || self.snapshots.knows(member);
-        let mut known = [u64::from(known)];
-        comm.allreduce(Op::Max, &mut known)?;
-        if known == [0] {
+        let (wanted, known) = agree_on_wish(comm, stamp, known)?;
+        if !known {
             return Err(self.no_member(member));
         }
         let own: Vec<_> = self.snapshots.marks().collect();
         let (common, _) = agreement::common(comm, Some((&own, self.snapshots.next)))?;
-        let first = match stamp {
+        let first = match wanted {
             Stamp::Latest => common.first(),
             Stamp::At(stamp) => common.iter().find(|mark| mark.stamp == stamp),
         };
-        let first = *first.ok_or_else(|| self.no_stamp(stamp))?;
+        let first = *first.ok_or_else(|| self.no_stamp(wanted))?;
         if first.width != comm.size() {
             return Err(Error::NoData(format!(
                 "{} ranks have stored it, but the group has {} ranks now",
@@ -202,6 +201,23 @@ impl Restored {
             found,
         }
     }
+}
+
+/// The oldest snapshot that any rank wants, and whether any rank knows the member.
+fn agree_on_wish<C: Comm>(comm: &C, stamp: Stamp, known: bool) -> Result<(Stamp, bool)> {
+    let latest = i64::MAX as u64;
+    let wanted = match stamp {
+        Stamp::Latest => latest,
+        Stamp::At(stamp) => u64::try_from(stamp).unwrap_or(latest - 1),
+    };
+    let mut wish = [wanted, u64::from(!known)];
+    comm.allreduce(Op::Min, &mut wish)?;
+    let [wanted, unknown] = wish;
+    let stamp = match wanted == latest {
+        true => Stamp::Latest,
+        false => Stamp::At(i32::try_from(wanted).unwrap_or(-1)),
+    };
+    Ok((stamp, unknown == 0))
 }
 
 fn nothing_stored(member: i32) -> Error {

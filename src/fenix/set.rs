@@ -155,7 +155,11 @@ impl Set {
 
     /// Shorter for parity: the segments of a step, which come from all ranks, are used together.
     fn segment(&self) -> u64 {
-        if self.parity { SEGMENT / 2 } else { SEGMENT }
+        if !self.parity {
+            return SEGMENT;
+        }
+        let together = 3 * SEGMENT / 2;
+        (together / (self.size() as u64 - 1)).clamp(SEGMENT / 32, SEGMENT / 2)
     }
 }
 

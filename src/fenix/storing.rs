@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crc32fast::Hasher;
 
 use super::bytes::Bytes;
+use super::header::{HEADER, Header, READY, judge, status_of};
 use super::memory::Memory;
 use super::set::{Cut, Set};
 use super::share::{Description, Packed, message, values};
@@ -55,124 +56,6 @@ impl<C: Comm> Means<'_, C> {
 pub(super) struct Offer {
     pub(super) attributes: Attributes,
     pub(super) regions: Regions,
-}
-
-/// What a rank tells the others of its set before anything else.
-#[derive(Clone, Copy)]
-struct Header {
-    status: u64,
-    member: i32,
-    attributes: Attributes,
-    elements: u64,
-    /// How many ranges it will tell of; none when it stores all elements.
-    ranges: Option<u64>,
-}
-
-const HEADER: usize = 6 * 8;
-const READY: u64 = 0;
-const OTHER_MEMBER: u64 = 9;
-
-impl Header {
-    fn of<T>(member: i32, offer: &Result<(Own, T)>) -> Header {
-        match offer {
-            Ok((own, _)) => Header::ready(member, &own.share),
-            Err(error) => Header {
-                status: status_of(error),
-                member,
-                attributes: Attributes::default(),
-                elements: 0,
-                ranges: None,
-            },
-        }
-    }
-
-    fn ready(member: i32, share: &Description) -> Header {
-        let elements = share.regions.count();
-        let all = elements == share.attributes.count;
-        Header {
-            status: READY,
-            member,
-            attributes: share.attributes,
-            elements,
-            ranges: (!all).then_some(share.regions.ranges().len() as u64),
-        }
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let Attributes { count, element } = self.attributes;
-        let ranges = self.ranges.unwrap_or(u64::MAX);
-        let member = self.member as u64;
-        message(&[self.status, member, count, element, self.elements, ranges])
-    }
-
-    fn decode(bytes: &[u8]) -> Header {
-        let [status, member, count, element, elements, ranges] = values(bytes);
-        Header {
-            status,
-            member: member as i32,
-            attributes: Attributes { count, element },
-            elements,
-            ranges: (ranges != u64::MAX).then_some(ranges),
-        }
-    }
-
-    fn length(&self) -> u64 {
-        self.elements * self.attributes.element
-    }
-
-    fn status_for(&self, member: i32) -> u64 {
-        match self.status {
-            READY if self.member != member => OTHER_MEMBER,
-            status => status,
-        }
-    }
-
-    /// `regions` are those that the rank told of besides, if it has to.
-    fn share(&self, regions: &[u8]) -> Option<Description> {
-        let regions = match self.ranges {
-            None => Regions::all(self.attributes.count),
-            Some(_) => Regions::decode(regions)?,
-        };
-        Some(Description {
-            attributes: self.attributes,
-            regions,
-            crc: None,
-        })
-    }
-}
-
-pub(super) fn status_of(error: &Error) -> u64 {
-    match error {
-        Error::NoSuchMember { .. } => 1,
-        Error::Memory(_) => 2,
-        _ => 3,
-    }
-}
-
-fn text_of(status: u64) -> &'static str {
-    match status {
-        OTHER_MEMBER => "it stores another member",
-        1 => "it has no such member",
-        2 => "its memory has run out",
-        _ => "it could not take part",
-    }
-}
-
-/// This rank's own error, or that of another rank of its set.
-pub(super) fn judge<T>(
-    set: &Set,
-    own: Result<T>,
-    statuses: impl Iterator<Item = u64>,
-) -> Result<T> {
-    let own = own?;
-    let failed = statuses.enumerate().find(|(_, status)| *status != READY);
-    match failed {
-        None => Ok(own),
-        Some((position, status)) => Err(Error::Peer {
-            rank: set.rank(position),
-            text: text_of(status).into(),
-        }),
-    }
 }
 
 /// The share of this rank on its way out of the user's memory.
@@ -316,6 +199,7 @@ pub(super) struct Storing<U> {
     own: Own,
     guard: Guard,
     flights: VecDeque<Flight<U>>,
+    failure: Option<Error>,
 }
 
 /// How a store is to be carried out.
@@ -340,7 +224,7 @@ impl<U: Underway> Storing<U> {
         source: &(impl Source + ?Sized),
     ) -> Result<Storing<U>> {
         let mut offer = offer.and_then(|offer| reserve(means, manner, offer));
-        let header = Header::of(member, &offer).encode();
+        let header = Header::of(member, offer.as_ref().map(|(own, _)| &own.share)).encode();
         let exchange = means.exchange(manner.tag, header.clone(), |_| HEADER)?;
         if let Ok((own, _)) = &mut offer {
             own.copy(source, manner.at_once);
@@ -359,6 +243,7 @@ impl<U: Underway> Storing<U> {
             own,
             guard,
             flights: VecDeque::new(),
+            failure: None,
         };
         storing.send(means, manner, source)?;
         Ok(storing)
@@ -427,21 +312,26 @@ impl<U: Underway> Storing<U> {
         Ok(())
     }
 
-    /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either.
-    pub(super) fn is_done<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> Result<bool> {
+    /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either. That one
+    /// tells of a failure too.
+    pub(super) fn is_done<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> bool {
         while let Some(Flight::Segments(first) | Flight::Sums(first)) = self.flights.front_mut() {
-            if !first.is_done() {
-                return Ok(false);
+            if self.failure.is_some() {
+                return true;
             }
-            self.land(means)?;
+            if !first.is_done() {
+                return false;
+            }
+            self.failure = self.land(means).err();
         }
-        Ok(true)
+        true
     }
 
     pub(super) fn finish<C: Comm<Underway = U>>(
         mut self,
         means: &mut Means<'_, C>,
     ) -> Result<Entry> {
+        self.failure.take().map_or(Ok(()), Err)?;
         while !self.flights.is_empty() {
             self.land(means)?;
         }

@@ -24,8 +24,10 @@ impl Datatype {
     pub fn of(user: MPI_Datatype) -> Result<Datatype> {
         check("MPI_Type_size", null_code(user))?;
         let comm = MpiComm::private(own_process())?.comm;
-        let (size, (low, extent), (true_low, true_extent)) =
-            (size_of_type(user)?, extent(user)?, true_extent(user)?);
+        let size = size_of_type(user)?;
+        let (low, extent) = bounds("MPI_Type_get_extent", ffi::MPI_Type_get_extent, user)?;
+        let ask = ffi::MPI_Type_get_true_extent;
+        let (true_low, true_extent) = bounds("MPI_Type_get_true_extent", ask, user)?;
         let bytes = size as isize;
         let dense = low == 0 && true_low == 0 && extent == bytes && true_extent == bytes;
         if !dense && size > PIECE as u64 {
@@ -153,22 +155,14 @@ fn size_of_type(user: MPI_Datatype) -> Result<u64> {
     Ok(size as u64)
 }
 
-/// Lower bound and extent.
-fn extent(user: MPI_Datatype) -> Result<(isize, isize)> {
-    let (mut low, mut extent): (MPI_Aint, MPI_Aint) = (0, 0);
-    // SAFETY: `user` is a datatype of the caller; both numbers are ours to write.
-    check("MPI_Type_get_extent", unsafe {
-        ffi::MPI_Type_get_extent(user, &mut low, &mut extent)
-    })?;
-    Ok((low as isize, extent as isize))
-}
+type Bounds = unsafe extern "C" fn(MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint) -> c_int;
 
-fn true_extent(user: MPI_Datatype) -> Result<(isize, isize)> {
+/// Lower bound and extent, as `ask` knows them.
+#[allow(clippy::unnecessary_cast)] // an MPI_Aint is another type with another MPI
+fn bounds(call: &'static str, ask: Bounds, user: MPI_Datatype) -> Result<(isize, isize)> {
     let (mut low, mut extent): (MPI_Aint, MPI_Aint) = (0, 0);
     // SAFETY: `user` is a datatype of the caller; both numbers are ours to write.
-    check("MPI_Type_get_true_extent", unsafe {
-        ffi::MPI_Type_get_true_extent(user, &mut low, &mut extent)
-    })?;
+    check(call, unsafe { ask(user, &mut low, &mut extent) })?;
     Ok((low as isize, extent as isize))
 }
 

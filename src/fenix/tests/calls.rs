@@ -68,6 +68,23 @@ fn unknown_stamps_and_members_are_the_same_error_everywhere() {
 }
 
 #[test]
+fn ranks_that_want_different_snapshots_get_the_oldest_of_them() {
+    on_all(4, COPY, |group| {
+        group.settings.depth = Some(3);
+        create_member(group, 4);
+        for version in 0..4 {
+            store(group, 4, version);
+            group.commit().unwrap();
+        }
+        let stamps = [Stamp::Latest, Stamp::At(1), Stamp::At(2), Stamp::At(9)];
+        check(group, 4, stamps[rank_of(group)], 1);
+        let stamps = [Stamp::Latest, Stamp::At(-4), Stamp::Latest, Stamp::At(9)];
+        let unknown = group.restore(4, stamps[rank_of(group)], u64::MAX, no_target());
+        assert!(matches!(unknown, Err(Error::NoSuchStamp { stamp: 9, .. })));
+    });
+}
+
+#[test]
 fn settings_must_be_the_same_everywhere() {
     let settings = Job::new(3, COPY).settings;
     let ended = run(3, |comm| {

@@ -1,0 +1,125 @@
+//! What the ranks of a set tell each other before a transfer: what they want to store, and whether they can.
+
+use super::set::Set;
+use super::share::{Description, message, values};
+use super::{Attributes, Error, Regions, Result};
+
+/// What a rank tells the others of its set before anything else.
+#[derive(Clone, Copy)]
+pub(super) struct Header {
+    status: u64,
+    member: i32,
+    attributes: Attributes,
+    elements: u64,
+    /// How many ranges it will tell of; none when it stores all elements.
+    pub(super) ranges: Option<u64>,
+}
+
+/// Its length as a message.
+pub(super) const HEADER: usize = 6 * 8;
+pub(super) const READY: u64 = 0;
+const OTHER_MEMBER: u64 = 9;
+
+impl Header {
+    /// `share` is what the rank wants to store, or why it cannot.
+    pub(super) fn of(member: i32, share: std::result::Result<&Description, &Error>) -> Header {
+        match share {
+            Ok(share) => Header::ready(member, share),
+            Err(error) => Header {
+                status: status_of(error),
+                member,
+                attributes: Attributes::default(),
+                elements: 0,
+                ranges: None,
+            },
+        }
+    }
+
+    fn ready(member: i32, share: &Description) -> Header {
+        let elements = share.regions.count();
+        let all = elements == share.attributes.count;
+        Header {
+            status: READY,
+            member,
+            attributes: share.attributes,
+            elements,
+            ranges: (!all).then_some(share.regions.ranges().len() as u64),
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Attributes { count, element } = self.attributes;
+        let ranges = self.ranges.unwrap_or(u64::MAX);
+        let member = self.member as u64;
+        message(&[self.status, member, count, element, self.elements, ranges])
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Header {
+        let [status, member, count, element, elements, ranges] = values(bytes);
+        Header {
+            status,
+            member: member as i32,
+            attributes: Attributes { count, element },
+            elements,
+            ranges: (ranges != u64::MAX).then_some(ranges),
+        }
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.elements * self.attributes.element
+    }
+
+    pub(super) fn status_for(&self, member: i32) -> u64 {
+        match self.status {
+            READY if self.member != member => OTHER_MEMBER,
+            status => status,
+        }
+    }
+
+    /// `regions` are those that the rank told of besides, if it has to.
+    pub(super) fn share(&self, regions: &[u8]) -> Option<Description> {
+        let regions = match self.ranges {
+            None => Regions::all(self.attributes.count),
+            Some(_) => Regions::decode(regions)?,
+        };
+        Some(Description {
+            attributes: self.attributes,
+            regions,
+            crc: None,
+        })
+    }
+}
+
+pub(super) fn status_of(error: &Error) -> u64 {
+    match error {
+        Error::NoSuchMember { .. } => 1,
+        Error::Memory(_) => 2,
+        _ => 3,
+    }
+}
+
+fn text_of(status: u64) -> &'static str {
+    match status {
+        OTHER_MEMBER => "it stores another member",
+        1 => "it has no such member",
+        2 => "its memory has run out",
+        _ => "it could not take part",
+    }
+}
+
+/// This rank's own error, or that of another rank of its set.
+pub(super) fn judge<T>(
+    set: &Set,
+    own: Result<T>,
+    statuses: impl Iterator<Item = u64>,
+) -> Result<T> {
+    let own = own?;
+    let failed = statuses.enumerate().find(|(_, status)| *status != READY);
+    match failed {
+        None => Ok(own),
+        Some((position, status)) => Err(Error::Peer {
+            rank: set.rank(position),
+            text: text_of(status).into(),
+        }),
+    }
+}
