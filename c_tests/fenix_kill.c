@@ -127,7 +127,7 @@ int main(int argc, char** argv)
   int policy[3] = {mode, 1, 3}, flag;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  if (error < 0) give_up("Fenix_Init", error);
+  if (error != FENIX_SUCCESS) give_up("Fenix_Init", error);
   need("group_create", Fenix_Data_group_create(GROUP, comm, 0, 1, FENIX_DATA_POLICY_IN_MEMORY_RAID, policy, &flag));
   if (role == FENIX_ROLE_INITIAL_RANK) begin();
   else resume();
