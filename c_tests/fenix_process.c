@@ -1,5 +1,6 @@
-/* fenix_process <scenario>: ranks die by their own hand or another's, and the job goes on. Every
- * rank that ends well leaves a file, since the launcher may lose output when ranks die. Needs an MPI with ULFM; all ranks on one machine. */
+/* fenix_process <scenario>: ranks die by their own hand or another's, and the job goes on. Every rank that ends well
+ * leaves a file, since the launcher may lose output when ranks die. Needs an MPI with ULFM, and all ranks on one
+ * machine. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <fenix.h>

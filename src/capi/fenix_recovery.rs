@@ -1,10 +1,9 @@
-//! `fenix.h`, process recovery: from Fenix_Init to Fenix_Finalize.
+//! Process recovery between MPI's error handler and the user's program.
 //!
 //! The macro Fenix_Init, the error handler, the jump and the callbacks are C (`src/shim/fenix_mpi.c`), which asks
-//! the `inner_fenix_` functions here. A recovery runs to its end in Rust; then C resumes the user's program with no
-//! Rust frame on the stack. The state belongs to the thread that called Fenix_Init, the only one that may jump there.
-
-#![allow(non_snake_case)]
+//! the functions here. A recovery runs to its end in Rust; then C resumes the user's program with no Rust frame on
+//! the stack. The state belongs to the thread that called Fenix_Init, the only one that may jump there: what other
+//! threads meet comes back to them as an error code.
 
 use super::fenix::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
 use super::fenix_groups::{detach_groups, drop_groups};
