@@ -424,18 +424,20 @@ fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) 
 
 /// The files say how long chunks are, so that the lengths that headers name need not be trusted.
 fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&StripeInfo>) -> Result<()> {
+    let Some(needed) = needed else {
+        return Ok(());
+    };
     let chunks = gather_u64(comm, own.map_or(0, |stripes| stripes.chunk))?;
     let named: Vec<u64> = chunks.into_iter().filter(|&chunk| chunk > 0).collect();
-    match needed {
-        Some(_) if named.is_empty() => Err(Error::Mismatch(
-            "no redundancy file names the length of its chunks".into(),
-        )),
-        Some(needed) if named.iter().any(|&chunk| chunk != needed) => {
-            Err(Error::Mismatch(format!(
-                "redundancy files name chunks of {named:?} bytes where the files need {needed}"
-            )))
-        }
-        _ => Ok(()),
+    if named.is_empty() {
+        let nowhere = "no redundancy file names the length of its chunks";
+        return Err(Error::Mismatch(nowhere.into()));
+    }
+    match named.iter().all(|&chunk| chunk == needed) {
+        true => Ok(()),
+        false => Err(Error::Mismatch(format!(
+            "redundancy files name chunks of {named:?} bytes where the files need {needed}"
+        ))),
     }
 }
 
