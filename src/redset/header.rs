@@ -259,6 +259,11 @@ impl Header {
             && left.into_iter().all(|rank| self.infos.contains_key(&rank))
     }
 
+    /// The length of chunks that it names, or 0.
+    pub(super) fn chunk(&self) -> u64 {
+        self.stripes.as_ref().map_or(0, |stripes| stripes.chunk)
+    }
+
     /// What the rank that wrote the file says about itself.
     pub(super) fn own(&self) -> &Info {
         // `own_rank` has found it.

@@ -81,9 +81,8 @@ impl<'a, C: Comm> Members<'a, C> {
         let files = agree(comm, located(&info, location))?;
         let infos = infos(comm, &info)?;
         let bytes = gather_u64(comm, info.bytes())?;
-        let stripes = found.and_then(|(header, _)| header.stripes.as_ref());
         let pieces = Pieces::planned(descriptor.scheme, bytes);
-        check_chunks(comm, pieces.chunk(), stripes)?;
+        check_chunks(comm, pieces.chunk(), found.map(|(header, _)| header))?;
         let found_checksums = found.map_or(Vec::new(), |(header, _)| header.checksums.clone());
         // A new redundancy file has checksums if the others have.
         let wanted = any(comm, !found_checksums.is_empty())?;
@@ -423,11 +422,11 @@ fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) 
 }
 
 /// The files say how long chunks are, so that the lengths that headers name need not be trusted.
-fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&StripeInfo>) -> Result<()> {
+fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&Header>) -> Result<()> {
     let Some(needed) = needed else {
         return Ok(());
     };
-    let chunks = gather_u64(comm, own.map_or(0, |stripes| stripes.chunk))?;
+    let chunks = gather_u64(comm, own.map_or(0, Header::chunk))?;
     let named: Vec<u64> = chunks.into_iter().filter(|&chunk| chunk > 0).collect();
     if named.is_empty() {
         let nowhere = "no redundancy file names the length of its chunks";
