@@ -7,7 +7,8 @@
  * of the repetitions. The floor is the same bytes with buffers that exist already: mode 1 a copy beside
  * one exchange, mode 5 a copy, an exchange in the set and XOR; and the memory held afterwards beyond the user's own.
  * overlap: how much of a store is hidden when an istore goes on while this rank waits for something else as
- * long as the store takes, asking Fenix_Data_test now and then.
+ * long as the store takes, asking Fenix_Data_test now and then; the copy, which is done when istore returns,
+ * is not counted.
  * recover: rank 1 dies after a commit, the fifth rank takes its place: until the communicator is repaired,
  * the group is created again, the member is restored. */
 #define _POSIX_C_SOURCE 200809L
@@ -167,7 +168,7 @@ static void pass_time(double seconds, Fenix_Request request)
 
 static void measure_overlap(int mode, int repetitions)
 {
-  double alone = 1e30, together = 1e30;
+  double alone = 1e30, together = 1e30, copy = 0;
   create_group(mode);
   create_member();
   for (int i = -WARM_UP; i < repetitions; i++) {
@@ -183,15 +184,18 @@ static void measure_overlap(int mode, int repetitions)
     MPI_Barrier(world);
     double start = MPI_Wtime();
     note(Fenix_Data_member_istore(GROUP, MEMBER, FENIX_DATA_SUBSET_FULL, &request));
+    double copied = MPI_Wtime() - start;
     pass_time(alone, request);
     note(Fenix_Data_wait(request));
     double took = slowest(MPI_Wtime() - start);
+    copied = slowest(copied);
     Fenix_Data_commit_barrier(GROUP, NULL);
-    if (i >= 0 && took < together) together = took;
+    if (i >= 0 && took < together) together = took, copy = copied;
   }
   show(mode, "store", alone * 1e3, "ms");
   show(mode, "istore beside as much waiting", together * 1e3, "ms");
-  show(mode, "hidden", (2 * alone - together) / alone * 100, "%");
+  show(mode, "until istore returns", copy * 1e3, "ms");
+  show(mode, "hidden of the rest", (2 * alone - together) / (alone - copy) * 100, "%");
   Fenix_Data_group_delete(GROUP);
 }
 

@@ -16,6 +16,8 @@ const RESERVE: u64 = 16 << 20;
 pub(super) struct Memory {
     /// By capacity.
     unused: BTreeMap<usize, Vec<Vec<u8>>>,
+    /// What the last store had under way, which the next one is likely to need again.
+    passing: u64,
     /// A snapshot that is no longer needed unless the newest turns out not to be everywhere.
     pub(super) retired: Option<Snapshot>,
     /// How many segments can still be had, to test what happens when there are no more.
@@ -85,6 +87,12 @@ impl Memory {
         Ok(room)
     }
 
+    /// As [`Memory::reserve`], for segments that are given back when a store ends.
+    pub(super) fn reserve_passing(&mut self, number: usize, length: usize) -> Result<Vec<Vec<u8>>> {
+        self.passing = number as u64 * length as u64;
+        Ok(self.reserve(std::iter::repeat_n(length, number))?.into())
+    }
+
     pub(super) fn put(&mut self, segment: Vec<u8>) {
         let capacity = segment.capacity();
         if capacity > 0 {
@@ -106,7 +114,7 @@ impl Memory {
 
     fn trim(&mut self) {
         let mut left = self.unused_bytes();
-        while left > RESERVE {
+        while left > RESERVE.max(self.passing) {
             let Some(mut longest) = self.unused.last_entry() else {
                 return;
             };

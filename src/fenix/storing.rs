@@ -139,11 +139,11 @@ impl Guard {
         let cut = set.guard_cut(set.mine(), lengths);
         let sources = set.guarded_by(set.mine()).len();
         let passing = sources * at_once.min(cut.steps());
-        let passing = std::iter::repeat_n(cut.segment_length(0, 0), passing);
-        let transit = (sources > 1).then(|| memory.reserve(passing)).transpose()?;
+        let transit = || memory.reserve_passing(passing, cut.segment_length(0, 0));
+        let transit = (sources > 1).then(transit).transpose()?;
         Ok(Guard {
             room: memory.reserve(cut.lengths())?,
-            transit: transit.map(Vec::from),
+            transit,
             bytes: Bytes::new(cut),
         })
     }
