@@ -64,7 +64,7 @@ show_trees() {
 # kill_ranks <argument...>: examples/heat.c on 4 ranks and a spare for each argument, which says who dies when.
 kill_ranks() {
   local run=$build/run/heat5
-  say "examples/heat.c $*, on 4 ranks and $# spares"
+  say "examples/heat.c $*, on 4 ranks, $# more standing by"
   rm -rf "$run"
   mkdir -p "$run"
   compile_example examples/heat.c "$run.bin"
