@@ -111,11 +111,8 @@ pub unsafe extern "C" fn Fenix_Data_member_storev(
     member_id: c_int,
     subset_specifier: Fenix_Data_subset,
 ) -> c_int {
-    status(|| {
-        // SAFETY: arguments of the caller.
-        let store = |held: &mut Held| unsafe { store(held, member_id, &subset_specifier) };
-        in_group(group_id, store)
-    })
+    // SAFETY: arguments of the caller.
+    unsafe { Fenix_Data_member_store(group_id, member_id, subset_specifier) }
 }
 
 /// As Fenix_Data_member_store, but only copies the elements and lets the rest go on in the background: the
@@ -147,7 +144,7 @@ pub unsafe extern "C" fn Fenix_Data_member_istorev(
     request: *mut Fenix_Request,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    status(|| unsafe { istore(group_id, member_id, &subset_specifier, request) })
+    unsafe { Fenix_Data_member_istore(group_id, member_id, subset_specifier, request) }
 }
 
 unsafe fn store(held: &mut Held, member: c_int, subset: &Fenix_Data_subset) -> Result<()> {

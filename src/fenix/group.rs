@@ -269,7 +269,7 @@ impl<C: Comm> Group<C> {
     ///
     /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
     /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
-    /// until the store has ended.
+    /// kept for the next one until a store that waits is committed.
     pub fn start_store(
         &mut self,
         member: i32,
