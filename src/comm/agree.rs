@@ -56,7 +56,8 @@ fn first_failed<C: Comm>(comm: &C, failed: bool) -> super::Result<Option<usize>>
     Ok((lowest[0] < none).then_some(lowest[0] as usize))
 }
 
-fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
+/// The text of one rank, on all of them.
+pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
     let mut length = (text.len() as u64).to_le_bytes();
     comm.bcast(root, &mut length)?;
     let mut bytes = text.into_bytes();

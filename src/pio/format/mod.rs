@@ -1,0 +1,96 @@
+//! What the file libraries can do, one file each; which of them are there is decided when Stanchion is built.
+
+use std::ffi::{CStr, CString};
+
+use super::{Kind, Regions, Result};
+
+/// What a variable is called and made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: CString,
+    pub kind: Kind,
+    /// Numbers of its dimensions, the slowest first.
+    pub dims: Vec<i32>,
+    pub attributes: i32,
+}
+
+/// What an attribute is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    pub kind: Kind,
+    pub length: u64,
+}
+
+/// What a file is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub dims: i32,
+    pub vars: i32,
+    pub attributes: i32,
+    /// The number of the unlimited dimension, or -1.
+    pub unlimited: i32,
+}
+
+/// The number that stands for the file itself where a variable is asked for.
+pub const GLOBAL: i32 = -1;
+
+/// An open file as one I/O task sees it. With a parallel library every I/O task has one, and all of them make
+/// each call; with a serial one only the first I/O task has it.
+pub trait Format {
+    fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32>;
+    fn def_var(&mut self, name: &CStr, kind: Kind, dims: &[i32]) -> Result<i32>;
+    /// `value` is one element of the variable's kind; `None` leaves the default. `fill` false: do not fill.
+    fn def_var_fill(&mut self, var: i32, fill: bool, value: Option<&[u8]>) -> Result<()>;
+    /// Whether unwritten places are filled and with what.
+    fn inq_var_fill(&mut self, var: i32) -> Result<(bool, Vec<u8>)>;
+    /// For the whole file; returns what it was.
+    fn set_fill(&mut self, fill: bool) -> Result<bool>;
+    fn redef(&mut self) -> Result<()>;
+    fn enddef(&mut self) -> Result<()>;
+    fn sync(&mut self) -> Result<()>;
+    fn close(self: Box<Self>) -> Result<()>;
+
+    fn counts(&mut self) -> Result<Counts>;
+    /// Number of the file's kind (NC_FORMAT_...).
+    fn file_format(&mut self) -> Result<i32>;
+    fn dim(&mut self, dim: i32) -> Result<(CString, u64)>;
+    fn dim_named(&mut self, name: &CStr) -> Result<i32>;
+    fn var(&mut self, var: i32) -> Result<Variable>;
+    fn var_named(&mut self, name: &CStr) -> Result<i32>;
+    fn rename_dim(&mut self, dim: i32, name: &CStr) -> Result<()>;
+    fn rename_var(&mut self, var: i32, name: &CStr) -> Result<()>;
+
+    fn attribute(&mut self, var: i32, name: &CStr) -> Result<Attribute>;
+    fn attribute_at(&mut self, var: i32, index: i32) -> Result<CString>;
+    fn attribute_named(&mut self, var: i32, name: &CStr) -> Result<i32>;
+    /// `stored` is the kind in the file, `memory` that of `values`.
+    fn put_attribute(
+        &mut self,
+        var: i32,
+        name: &CStr,
+        stored: Kind,
+        memory: Kind,
+        values: &[u8],
+    ) -> Result<()>;
+    /// Converted to `memory`.
+    fn get_attribute(&mut self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>>;
+    fn rename_attribute(&mut self, var: i32, name: &CStr, new: &CStr) -> Result<()>;
+    fn delete_attribute(&mut self, var: i32, name: &CStr) -> Result<()>;
+
+    /// Writes one buffer per variable, converting from `kind`. Regions have the variable's dimensions
+    /// and follow each other in the buffer, whose contents may be lost. With a parallel library all I/O tasks
+    /// take part with equally many variables in the same order, some perhaps without any region; data of all
+    /// of them are in the file, or handed to it, on return.
+    fn write(&mut self, writes: &mut [Write]) -> Result<()>;
+
+    /// Reads into a buffer, converting to `kind`; otherwise as `write`.
+    fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()>;
+}
+
+/// What goes into one variable.
+pub struct Write<'a> {
+    pub var: i32,
+    pub kind: Kind,
+    pub regions: &'a Regions,
+    pub data: &'a mut [u8],
+}

@@ -1,0 +1,101 @@
+//! An I/O system: a communicator, some of whose ranks do the reading and writing.
+
+use std::cell::RefCell;
+
+use super::groups::Groups;
+use super::plan::{Cache, Rearranger};
+use super::{Error, Result, agree};
+use crate::comm::Comm;
+
+/// Where the I/O tasks sit among the ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    pub tasks: i64,
+    pub stride: i64,
+    pub base: i64,
+}
+
+/// How many messages may be under way at once in one direction, and whether a sender waits to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowControl {
+    pub handshake: bool,
+    pub nonblocking: bool,
+    /// `None`: as many as there are.
+    pub pending: Option<usize>,
+}
+
+impl Default for FlowControl {
+    fn default() -> Self {
+        Self {
+            handshake: false,
+            nonblocking: true,
+            pending: None,
+        }
+    }
+}
+
+/// Flow control in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    pub to_io: FlowControl,
+    pub to_compute: FlowControl,
+}
+
+pub struct IoSystem<C: Comm> {
+    /// All ranks.
+    pub comm: C,
+    /// The I/O tasks alone, on those that are one.
+    pub io: Option<C>,
+    /// The rank in `comm` of each I/O task.
+    pub io_ranks: Vec<usize>,
+    /// What a decomposition gets that does not ask for another.
+    pub rearranger: Rearranger,
+    pub flow: Flow,
+    pub groups: Groups,
+    pub(super) plans: RefCell<Cache>,
+}
+
+impl<C: Comm> IoSystem<C> {
+    /// Collective over `comm`.
+    pub fn new(comm: C, placement: Placement, rearranger: Rearranger) -> Result<Self> {
+        let io_ranks = agree(&comm, io_ranks(comm.size(), placement))?;
+        let own = io_ranks.iter().position(|rank| *rank == comm.rank());
+        let io = comm.split(own.map(|_| 0), own.unwrap_or(0) as i32)?;
+        let groups = Groups::new(comm.size(), &io_ranks);
+        Ok(Self {
+            comm,
+            io,
+            io_ranks,
+            rearranger,
+            flow: Flow::default(),
+            groups,
+            plans: RefCell::default(),
+        })
+    }
+
+    /// The number of this rank among the I/O tasks.
+    pub fn io_rank(&self) -> Option<usize> {
+        self.io.as_ref().map(Comm::rank)
+    }
+
+    /// The first I/O task: it speaks for all where one answer is enough.
+    pub fn io_root(&self) -> usize {
+        self.io_ranks[0]
+    }
+}
+
+fn io_ranks(size: usize, placement: Placement) -> Result<Vec<usize>> {
+    let Placement {
+        tasks,
+        stride,
+        base,
+    } = placement;
+    let fits = tasks >= 1 && stride >= 1 && tasks.saturating_mul(stride) <= size as i64;
+    if !fits || base < 0 || base >= size as i64 {
+        return Err(Error::Invalid(format!(
+            "{tasks} I/O tasks with stride {stride} from rank {base} do not fit into {size} ranks"
+        )));
+    }
+    let rank = |task: i64| (base + task * stride) as usize % size;
+    Ok((0..tasks).map(rank).collect())
+}

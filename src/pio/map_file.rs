@@ -1,0 +1,1 @@
+//! Maps as text files.
