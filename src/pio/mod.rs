@@ -30,6 +30,7 @@ mod kind;
 pub mod map;
 pub mod map_file;
 mod merge;
+mod packing;
 pub mod plan;
 mod regions;
 pub mod sequence;
