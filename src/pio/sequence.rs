@@ -125,6 +125,11 @@ impl Sequence {
             .flat_map(|(start, length)| start..start + length)
     }
 
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        let mut cursor = self.cursor();
+        std::iter::from_fn(move || cursor.take(u64::MAX))
+    }
+
     pub(super) fn cursor(&self) -> Cursor<'_> {
         Cursor {
             form: &self.form,
