@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod convert;
 pub mod darray;
 pub mod decomp;
 pub mod error;
@@ -29,13 +30,14 @@ pub mod iosystem;
 mod kind;
 pub mod map;
 pub mod map_file;
+mod memory;
 mod merge;
 pub mod plan;
 mod regions;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
-pub use error::{Error, Result, agree};
+pub use error::{Error, Result, agree, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};
 pub use kind::Kind;

@@ -4,6 +4,9 @@ use std::ffi::{CStr, CString};
 
 use super::{Kind, Regions, Result};
 
+#[cfg(test)]
+pub(crate) mod memory;
+
 /// What a variable is called and made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
