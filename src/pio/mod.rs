@@ -19,6 +19,7 @@
 
 pub mod blocks;
 mod convert;
+mod coverage;
 pub mod darray;
 pub mod decomp;
 pub mod error;
@@ -32,6 +33,7 @@ pub mod map;
 pub mod map_file;
 mod memory;
 mod merge;
+mod packing;
 pub mod plan;
 mod regions;
 pub mod sequence;
