@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod convert;
 mod coverage;
 pub mod darray;
 pub mod decomp;
@@ -30,6 +31,7 @@ pub mod iosystem;
 mod kind;
 pub mod map;
 pub mod map_file;
+mod memory;
 mod merge;
 mod packing;
 pub mod plan;
@@ -37,7 +39,7 @@ mod regions;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
-pub use error::{Error, Result, agree, agree_same};
+pub use error::{Error, Result, agree, agree_same, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};
 pub use kind::Kind;
