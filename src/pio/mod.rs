@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod cache;
 mod convert;
 mod coverage;
 pub mod darray;
@@ -35,7 +36,9 @@ mod memory;
 mod merge;
 mod packing;
 pub mod plan;
+mod planning;
 mod regions;
+mod route;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
