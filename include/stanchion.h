@@ -60,7 +60,7 @@ typedef struct {
 const char *stanchion_version(void);
 
 /**
- * How the library was built: version, target, profile, MPI. One line; the string lives forever.
+ * How the library was built: version, target, profile, MPI, and what PIO has. One line; the string lives forever.
  */
 const char *stanchion_build_info(void);
 
@@ -137,6 +137,18 @@ int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
  * The setting until now.
  */
 int stanchion_fenix_checksums(int on);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the
+ * default) if an element is in their maps more than once. Before the first call the environment variable
+ * STANCHION_PIO_STRICT decides. To be the same on all ranks.
+ *
+ * # Returns
+ * The setting until now.
+ */
+int stanchion_pio_strict(int on);
 #endif
 
 #ifdef REDSET_ENABLE_MPI

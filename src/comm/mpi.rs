@@ -13,8 +13,10 @@ mod datatype;
 mod delivery;
 mod failure;
 mod flight;
+mod info;
 pub(super) mod registry;
 mod user;
+mod window;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -24,18 +26,21 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
-pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
-use super::{Comm, Error, Op, Result, Tag, check_length, check_rank, ulfm};
+use super::{Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
 use flight::Flight;
 pub use flight::{Journey, null_request};
+pub use info::Info;
 pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, is_running, return_errors, split};
-pub use user::{is_proc_null, is_resilient, null_comm, revoke_for_user, split_for_user};
+pub use user::{
+    comm_of_fortran, is_proc_null, is_resilient, null_comm, revoke_for_user, split_for_user,
+};
 
 const PIECE: usize = 1 << 30;
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
@@ -128,6 +133,12 @@ impl MpiComm {
     pub(super) fn adopt(comm: MPI_Comm) -> Result<Self> {
         return_errors(comm)?;
         Self::new(comm, Kind::Owned)
+    }
+
+    /// Ends the job. Only where the user has asked for that.
+    pub fn abort(&self, code: c_int) {
+        // SAFETY: `self.comm` is valid for the life of `self`.
+        unsafe { ffi::MPI_Abort(self.comm, code) };
     }
 
     pub fn handle(&self) -> MPI_Comm {
@@ -320,6 +331,21 @@ impl Comm for MpiComm {
             flight.note(started);
         }
         flight.finish()
+    }
+
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        limit: Limit,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        if limit == Limit::default() {
+            return self.transfer(tag, sends, recvs);
+        }
+        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        self.transfer_in_window(tag, limit, sends, recvs)
     }
 
     /// As [`Comm::transfer`] in what it does about failures.

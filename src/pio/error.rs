@@ -27,7 +27,7 @@ pub enum Error {
     Homeless(u64),
     #[error("the regions given to I/O tasks {0} and {1} overlap")]
     Overlap(usize, usize),
-    #[error("I/O type {0} is not part of this build")]
+    #[error("{}", io_type_text(*.0))]
     IoType(i32),
     #[error("{0} is not a rearranger")]
     Rearranger(i32),
@@ -92,6 +92,16 @@ impl Error {
     }
 }
 
+fn io_type_text(iotype: i32) -> String {
+    let (name, option) = match iotype {
+        1 => ("PnetCDF", "STANCHION_PNETCDF"),
+        2 => ("netCDF", "STANCHION_NETCDF"),
+        3 | 4 => return format!("I/O type {iotype} (netCDF-4) is not supported; 1 and 2 are"),
+        _ => return format!("{iotype} is not an I/O type that is supported; 1 and 2 are"),
+    };
+    format!("I/O type {iotype} ({name}) is not part of this build: configure it with -D{option}=ON")
+}
+
 pub const EBADID: i32 = -33;
 pub const EINVAL: i32 = -36;
 pub const EPERM: i32 = -37;
@@ -142,5 +152,68 @@ pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> 
     match local {
         Err(error) if rank == comm.rank() => Err(error),
         _ => Err(Error::Peer { rank, code, text }),
+    }
+}
+
+/// As [`agree`] for ranks that must want the same: an error everywhere unless all digests are equal.
+pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> Result<T> {
+    let mut digests = match &local {
+        Ok((_, digest)) => [*digest, !*digest],
+        Err(_) => [u64::MAX; 2],
+    };
+    let (local, _) = agree_with(comm, local, &mut digests)?;
+    if digests[0] == !digests[1] {
+        return Ok(local);
+    }
+    let text = format!("the ranks ask for different {what}");
+    match comm.rank() {
+        0 => Err(Error::Invalid(text)),
+        _ => Err(Error::Peer {
+            rank: 0,
+            code: EINVAL,
+            text,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::local::run;
+
+    #[test]
+    fn the_lowest_rank_that_failed_decides() {
+        let ended = run(4, |comm| {
+            let local = match comm.rank() {
+                1 => Err(Error::Memory(7)),
+                3 => Err(Error::Null("map")),
+                rank => Ok(rank),
+            };
+            agree(&comm, local).unwrap_err()
+        });
+        assert!(ended.iter().all(|error| error.code() == ENOMEM));
+        let own = ended.iter().filter(|e| !matches!(e, Error::Peer { .. }));
+        assert_eq!(own.count(), 1);
+    }
+
+    #[test]
+    fn ranks_that_want_different_things_are_told_so() {
+        let verdicts = |digest: fn(usize) -> Result<u64>| {
+            let ended = run(3, |comm| {
+                let local = digest(comm.rank()).map(|digest| (comm.rank(), digest));
+                agree_same(&comm, "dimensions", local)
+            });
+            ended
+                .into_iter()
+                .map(|verdict| verdict.map_err(|e| e.code()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts(|_| Ok(9)), [Ok(0), Ok(1), Ok(2)]);
+        assert_eq!(verdicts(|rank| Ok(rank as u64 / 2)), [Err(EINVAL); 3]);
+        let one_fails = |rank| match rank {
+            1 => Err(Error::Kind(99)),
+            _ => Ok(rank as u64),
+        };
+        assert_eq!(verdicts(one_fails), [Err(EBADTYPE); 3]);
     }
 }

@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod cache;
 mod convert;
 mod coverage;
 pub mod darray;
@@ -35,11 +36,13 @@ mod memory;
 mod merge;
 mod packing;
 pub mod plan;
+mod planning;
 mod regions;
+mod route;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
-pub use error::{Error, Result, agree, agree_with};
+pub use error::{Error, Result, agree, agree_same, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};
 pub use kind::Kind;

@@ -29,7 +29,7 @@ impl Run {
         self.start.wrapping_add_signed(self.stride * index as i64)
     }
 
-    fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.length * self.repeat
     }
 
@@ -111,6 +111,21 @@ impl Sequence {
         }
     }
 
+    /// How many blocks of consecutive numbers there are, about.
+    pub(super) fn stretches(&self) -> u64 {
+        fn breaks<T: Copy + PartialEq + std::ops::Add<Output = T> + From<u8>>(list: &[T]) -> u64 {
+            let pairs = list
+                .windows(2)
+                .filter(|pair| pair[0] + T::from(1) != pair[1]);
+            pairs.count() as u64 + u64::from(!list.is_empty())
+        }
+        match &self.form {
+            Form::Runs(runs) => runs.iter().map(|run| run.repeat).sum(),
+            Form::Short(list) => breaks(list),
+            Form::Long(list) => breaks(list),
+        }
+    }
+
     /// As blocks of consecutive numbers, in order.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks {
@@ -123,6 +138,11 @@ impl Sequence {
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.blocks()
             .flat_map(|(start, length)| start..start + length)
+    }
+
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        let mut cursor = self.cursor();
+        std::iter::from_fn(move || cursor.take(u64::MAX))
     }
 
     pub(super) fn cursor(&self) -> Cursor<'_> {
@@ -290,7 +310,7 @@ impl Cursor<'_> {
 
     /// At most so many numbers.
     pub(super) fn take(&mut self, most: u64) -> Option<Run> {
-        let run = self.current()?;
+        let run = self.current().filter(|_| most > 0)?;
         let whole = (most / run.length).min(run.repeat - self.block);
         Some(self.take_of(run, whole, most))
     }
