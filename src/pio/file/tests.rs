@@ -23,7 +23,7 @@ fn system(comm: LocalComm, tasks: i64, stride: i64, base: i64) -> Rc<IoSystem<Lo
         stride,
         base,
     };
-    Rc::new(IoSystem::new(comm, placement, Rearranger::Box).unwrap())
+    Rc::new(IoSystem::new(&comm, placement, Rearranger::Box).unwrap())
 }
 
 /// On all ranks of all systems, with a new file.
