@@ -56,6 +56,10 @@ impl World {
         }
     }
 
+    fn take_if_there(&self, from: Address) -> Option<Arc<[u8]>> {
+        self.lock().mail.get_mut(&from)?.pop_front()
+    }
+
     /// Whether [`World::take`] would return at once for each of `from`.
     fn would_take(&self, from: impl Iterator<Item = Address>) -> bool {
         let state = self.lock();
@@ -326,6 +330,21 @@ impl Comm for LocalComm {
         check_length(self.rank, 8 * self.size(), 8 * values.len())?;
         let parts = self.exchange_values(values)?;
         Ok(parts.iter().map(|part| part[self.rank]).collect())
+    }
+
+    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
+        for (to, bytes) in messages {
+            self.send(to, tag, &bytes)?;
+        }
+        self.barrier()?;
+        let came = (0..self.size()).filter_map(|from| {
+            let address = self.address(from, self.rank, Some(tag)).ok()?;
+            Some((from, self.world.take_if_there(address)?.to_vec()))
+        });
+        let came = came.collect();
+        // Nobody goes on to the next delivery before all have looked for their messages of this one.
+        self.barrier()?;
+        Ok(came)
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {

@@ -112,6 +112,10 @@ pub trait Comm: Sized {
     /// Gives `values[r]` to rank `r`; the result holds at `r` what rank `r` gave to us.
     fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>>;
 
+    /// Brings messages to ranks that do not know who will write to them, nor how much: at most one from one
+    /// rank to another. Returns what came, by rank. Only the given tag and the next are used.
+    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>>;
+
     /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
 }

@@ -10,11 +10,13 @@
 #![allow(unsafe_code)]
 
 mod datatype;
+mod delivery;
 mod failure;
 mod flight;
 pub(super) mod registry;
 mod user;
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -59,6 +61,8 @@ pub struct MpiComm {
     size: usize,
     piece: usize,
     kind: Kind,
+    /// Which of two tags the next delivery takes.
+    deliveries: Cell<Tag>,
     /// Keeps the type on its thread with every MPI, whatever a handle is there.
     _thread: PhantomData<*const ()>,
 }
@@ -115,6 +119,7 @@ impl MpiComm {
             size: size as usize,
             piece: PIECE,
             kind,
+            deliveries: Cell::new(0),
             _thread: PhantomData,
         })
     }
@@ -390,6 +395,12 @@ impl Comm for MpiComm {
             ffi::MPI_Alltoall(data, 1, numbers(), into, 1, numbers(), self.comm)
         })?;
         Ok(got)
+    }
+
+    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
+        let mut peers = messages.iter().map(|(to, _)| *to);
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        self.deliver_sparsely(tag, messages)
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {

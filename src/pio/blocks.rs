@@ -1,1 +1,337 @@
-//! To be written.
+//! The box rearranger: which I/O task holds which element.
+//!
+//! Unless the user gives each task a region, the array is cut into contiguous blocks of the same size, to
+//! within one element, or one row where rows are short against a block and so cost no balance. So the task of
+//! an element follows by division. Given regions are searched dimension by dimension.
+
+use super::map::Map;
+use super::sequence::{Builder, Run, Sequence};
+use super::{Error, Regions, Result};
+
+/// What goes from one rank to one task.
+#[derive(Debug)]
+pub(super) struct Share {
+    pub(super) task: usize,
+    /// Where it is in the rank's array.
+    pub(super) locals: Sequence,
+    /// Where it goes in the task's buffer.
+    pub(super) places: Sequence,
+}
+
+pub(super) enum Blocks {
+    Even(Even),
+    Given(Given),
+}
+
+impl Blocks {
+    /// Elements of a task.
+    pub(super) fn length(&self, task: usize) -> u64 {
+        match self {
+            Blocks::Even(even) => even.start(task + 1) - even.start(task),
+            Blocks::Given(given) => given.regions.elements_at(task),
+        }
+    }
+
+    pub(super) fn regions(&self, task: usize) -> Regions {
+        match self {
+            Blocks::Even(even) => even.regions(task),
+            Blocks::Given(given) => given.region(task),
+        }
+    }
+
+    /// The place in the global array of an element of a task.
+    pub(super) fn global(&self, task: usize, place: u64) -> u64 {
+        match self {
+            Blocks::Even(even) => even.start(task) + place,
+            Blocks::Given(given) => given.global(task, place),
+        }
+    }
+
+    /// What each task gets of a rank's elements, in ascending order of tasks.
+    pub(super) fn shares(&self, map: &Map) -> Result<Vec<Share>> {
+        match self {
+            Blocks::Even(even) => Ok(even.shares(map)),
+            Blocks::Given(given) => given.shares(map),
+        }
+    }
+}
+
+/// Contiguous blocks of `unit` elements times the same number, to within one.
+pub(super) struct Even {
+    dims: Vec<u64>,
+    total: u64,
+    unit: u64,
+    tasks: usize,
+}
+
+/// A task's block of so many rows is cut between rows.
+const MANY_ROWS: u64 = 64;
+
+impl Even {
+    /// As many of `tasks` as get at least `block_size` bytes each.
+    pub(super) fn new(dims: &[u64], element: usize, tasks: usize, block_size: u64) -> Self {
+        let total: u64 = dims.iter().product();
+        let bytes = total.saturating_mul(element as u64);
+        let used = (bytes / block_size.max(1)).clamp(1, tasks as u64);
+        let rows_pay = dims.first().is_some_and(|rows| rows / used >= MANY_ROWS);
+        Self {
+            dims: dims.to_vec(),
+            total,
+            unit: if rows_pay {
+                dims[1..].iter().product()
+            } else {
+                1
+            },
+            tasks: used as usize,
+        }
+    }
+
+    fn units(&self) -> (u64, u64) {
+        let (units, tasks) = (self.total / self.unit, self.tasks as u64);
+        (units / tasks, units % tasks)
+    }
+
+    fn start(&self, task: usize) -> u64 {
+        let (each, more) = self.units();
+        let task = task.min(self.tasks) as u64;
+        (task * each + task.min(more)) * self.unit
+    }
+
+    fn task_of(&self, element: u64) -> usize {
+        let (each, more) = self.units();
+        let unit = element / self.unit;
+        let longer = more * (each + 1);
+        let task = if unit < longer {
+            unit / (each + 1)
+        } else {
+            more + (unit - longer) / each
+        };
+        task as usize
+    }
+
+    fn regions(&self, task: usize) -> Regions {
+        let mut regions = Regions::new(self.dims.len());
+        regions.push_range(&self.dims, self.start(task), self.start(task + 1));
+        regions
+    }
+
+    fn shares(&self, map: &Map) -> Vec<Share> {
+        let mut cursor = map.globals.cursor();
+        let mut found = Vec::new();
+        while let Some(first) = cursor.peek() {
+            let task = self.task_of(first);
+            let (start, end) = (self.start(task), self.start(task + 1));
+            let mut places = Builder::like(&map.globals);
+            while let Some(run) = cursor.take_below(end) {
+                let start = run.start - start;
+                places.push_run(Run { start, ..run });
+            }
+            found.push((task, places.finish()));
+        }
+        let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
+        let locals = map.locals.clone().split(&lengths);
+        let shares = found.into_iter().zip(locals);
+        shares
+            .map(|((task, places), locals)| Share {
+                task,
+                locals,
+                places,
+            })
+            .collect()
+    }
+}
+
+/// A region for each task, as the user wants it.
+pub(super) struct Given {
+    dims: Vec<u64>,
+    /// One for each task; a task without elements has an empty one.
+    regions: Regions,
+    index: Index,
+}
+
+impl Given {
+    pub(super) fn new(dims: &[u64], regions: Regions) -> Result<Self> {
+        for (start, count) in regions.iter() {
+            let ends = start
+                .iter()
+                .zip(count)
+                .map(|(start, count)| start.checked_add(*count));
+            if !ends
+                .zip(dims)
+                .all(|(end, length)| end.is_some_and(|end| end <= *length))
+            {
+                return Err(Error::Invalid(format!(
+                    "the region from {start:?} of {count:?} elements leaves the array of {dims:?}"
+                )));
+            }
+        }
+        let with_elements = (0..regions.len()).filter(|task| regions.elements_at(*task) > 0);
+        let index = Index::new(&regions, with_elements.collect(), 0)?;
+        Ok(Self {
+            dims: dims.to_vec(),
+            regions,
+            index,
+        })
+    }
+
+    fn region(&self, task: usize) -> Regions {
+        let mut regions = Regions::new(self.dims.len());
+        let (start, count) = self.regions.at(task);
+        if self.regions.elements_at(task) > 0 {
+            regions.push(start, count);
+        }
+        regions
+    }
+
+    fn global(&self, task: usize, place: u64) -> u64 {
+        let (start, count) = self.regions.at(task);
+        let inside = coordinates(count, place);
+        let whole: Vec<u64> = start.iter().zip(&inside).map(|(s, i)| s + i).collect();
+        place_in(&self.dims, &whole)
+    }
+
+    /// The task of an element, its place there, and how many elements follow each other from it on.
+    fn home(&self, element: u64) -> Result<(usize, u64, u64)> {
+        let at = coordinates(&self.dims, element);
+        let task = self.index.find(&self.regions, &at);
+        let task = task.ok_or(Error::Homeless(element))?;
+        let (start, count) = self.regions.at(task);
+        let inside: Vec<u64> = at.iter().zip(start).map(|(at, start)| at - start).collect();
+        let row = inside.last().zip(count.last());
+        let left = row.map_or(1, |(inside, count)| count - inside);
+        Ok((task, place_in(count, &inside), left))
+    }
+
+    fn shares(&self, map: &Map) -> Result<Vec<Share>> {
+        let mut shares = std::collections::BTreeMap::<usize, (Builder, Builder)>::new();
+        let mut globals = map.globals.cursor();
+        let mut locals = map.locals.cursor();
+        while let Some(global) = globals.peek() {
+            let (task, place, left) = self.home(global)?;
+            let (Some(run), Some(local)) = (globals.take_below(global + left), locals.peek())
+            else {
+                break;
+            };
+            // A run of ascending numbers below the end of a row lies in that row.
+            let (places, theirs) = shares.entry(task).or_default();
+            let start = place + run.start - global;
+            places.push_run(Run { start, ..run });
+            let mut missing = run.length * run.repeat;
+            while let Some(run) = locals.take(missing) {
+                missing -= run.length * run.repeat;
+                theirs.push_run(run);
+                if missing == 0 {
+                    break;
+                }
+            }
+            debug_assert_eq!(missing, 0, "after place {local}");
+        }
+        let share = |(task, (places, locals)): (usize, (Builder, Builder))| Share {
+            task,
+            locals: locals.finish(),
+            places: places.finish(),
+        };
+        Ok(shares.into_iter().map(share).collect())
+    }
+}
+
+fn coordinates(dims: &[u64], mut place: u64) -> Vec<u64> {
+    let mut at = vec![0; dims.len()];
+    for (at, length) in at.iter_mut().zip(dims).rev() {
+        (*at, place) = (place % length, place / length);
+    }
+    at
+}
+
+fn place_in(dims: &[u64], at: &[u64]) -> u64 {
+    dims.iter()
+        .zip(at)
+        .fold(0, |place, (length, at)| place * length + at)
+}
+
+/// Finds the region of an element. Regions that share their whole extent in a dimension are told apart by
+/// the next one; those that overlap there in part are tried one by one.
+struct Index {
+    dimension: usize,
+    /// First coordinate, end, and what is there; ascending and disjoint.
+    stretches: Vec<(u64, u64, Found)>,
+}
+
+enum Found {
+    Deeper(Index),
+    OneOf(Vec<usize>),
+}
+
+impl Index {
+    fn new(regions: &Regions, mut tasks: Vec<usize>, dimension: usize) -> Result<Self> {
+        let extent = |task: usize| {
+            let (start, count) = regions.at(task);
+            (start[dimension], start[dimension] + count[dimension])
+        };
+        tasks.sort_by_key(|task| extent(*task));
+        let mut stretches: Vec<(u64, u64, Vec<usize>)> = Vec::new();
+        for task in tasks {
+            let (start, end) = extent(task);
+            match stretches.last_mut() {
+                Some((_, last, tasks)) if start < *last => {
+                    *last = end.max(*last);
+                    tasks.push(task);
+                }
+                _ => stretches.push((start, end, vec![task])),
+            }
+        }
+        let found = |(start, end, tasks): (u64, u64, Vec<usize>)| {
+            let alike = tasks.iter().all(|task| extent(*task) == (start, end));
+            let deeper = dimension + 1 < regions.dimensions();
+            let found = if alike && deeper && tasks.len() > 1 {
+                Found::Deeper(Index::new(regions, tasks, dimension + 1)?)
+            } else {
+                check_disjoint(regions, &tasks)?;
+                Found::OneOf(tasks)
+            };
+            Ok((start, end, found))
+        };
+        Ok(Self {
+            dimension,
+            stretches: stretches.into_iter().map(found).collect::<Result<_>>()?,
+        })
+    }
+
+    fn find(&self, regions: &Regions, at: &[u64]) -> Option<usize> {
+        let coordinate = at[self.dimension];
+        let next = self
+            .stretches
+            .partition_point(|(start, ..)| *start <= coordinate);
+        let (_, end, found) = self.stretches.get(next.checked_sub(1)?)?;
+        match found {
+            _ if coordinate >= *end => None,
+            Found::Deeper(index) => index.find(regions, at),
+            Found::OneOf(tasks) => tasks.iter().copied().find(|task| {
+                let (start, count) = regions.at(*task);
+                let extents = start.iter().zip(count);
+                extents
+                    .zip(at)
+                    .all(|((start, count), at)| (*start..start + count).contains(at))
+            }),
+        }
+    }
+}
+
+fn check_disjoint(regions: &Regions, tasks: &[usize]) -> Result<()> {
+    let overlap = |a: usize, b: usize| {
+        let ((a, na), (b, nb)) = (regions.at(a), regions.at(b));
+        let extents = a.iter().zip(na).zip(b.iter().zip(nb));
+        extents
+            .into_iter()
+            .all(|((a, na), (b, nb))| *a < b + nb && *b < a + na)
+    };
+    for (at, &a) in tasks.iter().enumerate() {
+        if let Some(&b) = tasks[at + 1..].iter().find(|b| overlap(a, **b)) {
+            return Err(Error::Overlap(a, b));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod coverage;
 pub mod darray;
 pub mod decomp;
 pub mod error;
@@ -30,6 +31,7 @@ mod kind;
 pub mod map;
 pub mod map_file;
 mod merge;
+mod packing;
 pub mod plan;
 mod regions;
 pub mod sequence;

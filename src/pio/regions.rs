@@ -1,5 +1,7 @@
 //! Rectangles of an array of up to many dimensions: what goes to the file libraries.
 
+use super::sequence::{Run, Sequence};
+
 /// Regions of one array, in ascending order, each with a start and a count in every dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regions {
@@ -52,5 +54,133 @@ impl Regions {
     pub fn at(&self, index: usize) -> (&[u64], &[u64]) {
         let range = index * self.dimensions..(index + 1) * self.dimensions;
         (&self.starts[range.clone()], &self.counts[range])
+    }
+
+    /// How many elements one of them holds.
+    pub fn elements_at(&self, index: usize) -> u64 {
+        self.at(index).1.iter().product()
+    }
+
+    /// The rectangles that a range of elements is made of: few, as large as can be.
+    pub fn push_range(&mut self, dims: &[u64], start: u64, end: u64) {
+        let mut at = start;
+        while at < end {
+            let (dimension, inner) = outermost(dims, at, end - at);
+            let mut corner = vec![0; dims.len()];
+            let mut rest = at;
+            for (corner, length) in corner.iter_mut().zip(dims).rev() {
+                (*corner, rest) = (rest % length, rest / length);
+            }
+            let mut count = vec![1; dims.len()];
+            count[dimension + 1..].copy_from_slice(&dims[dimension + 1..]);
+            count[dimension] = (dims[dimension] - corner[dimension]).min((end - at) / inner);
+            self.push(&corner, &count);
+            at += count[dimension] * inner;
+        }
+    }
+
+    /// The rectangles of elements that ascend, in their order.
+    pub(super) fn of_sequence(dims: &[u64], elements: &Sequence) -> Self {
+        let mut regions = Self::new(dims.len());
+        for run in elements.runs() {
+            if !regions.push_rows(dims, &run) {
+                let starts = (0..run.repeat).map(|index| run.block_at(index));
+                starts.for_each(|start| regions.push_range(dims, start, start + run.length));
+            }
+        }
+        regions
+    }
+
+    /// A run as one rectangle, if it is made of parts of rows below each other.
+    fn push_rows(&mut self, dims: &[u64], run: &Run) -> bool {
+        let [.., rows, row] = *dims else {
+            return false;
+        };
+        let column = run.start % row;
+        let first = run.start / row % rows;
+        let below = run.repeat > 1 && run.stride == row as i64;
+        if !below || column + run.length > row || first + run.repeat > rows {
+            return false;
+        }
+        let mut rest = run.start / row / rows;
+        let mut corner = vec![0; dims.len()];
+        let outer = dims.len() - 2;
+        for (corner, length) in corner.iter_mut().zip(&dims[..outer]).rev() {
+            (*corner, rest) = (rest % length, rest / length);
+        }
+        corner[outer..].copy_from_slice(&[first, column]);
+        let mut count = vec![1; dims.len()];
+        count[outer..].copy_from_slice(&[run.repeat, run.length]);
+        self.push(&corner, &count);
+        true
+    }
+}
+
+/// The outermost dimension in which a step fits between `at` and `left` elements later, and the length of the
+/// step.
+fn outermost(dims: &[u64], at: u64, left: u64) -> (usize, u64) {
+    let mut inner = dims.iter().product::<u64>();
+    for (dimension, length) in dims.iter().enumerate() {
+        inner /= length;
+        if at % inner == 0 && left >= inner {
+            return (dimension, inner);
+        }
+    }
+    (dims.len() - 1, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sequence::Builder;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The elements of regions in their order.
+    fn elements(dims: &[u64], regions: &Regions) -> Vec<u64> {
+        let mut found = Vec::new();
+        for (start, count) in regions.iter() {
+            for place in 0..count.iter().product::<u64>() {
+                let (mut rest, mut element, mut inner) = (place, 0, 1);
+                for dimension in (0..dims.len()).rev() {
+                    element += (start[dimension] + rest % count[dimension]) * inner;
+                    rest /= count[dimension];
+                    inner *= dims[dimension];
+                }
+                found.push(element);
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_is_few_rectangles(dims in prop::collection::vec(1..6u64, 1..7), ends in any::<[prop::sample::Index; 2]>()) {
+            let total = dims.iter().product::<u64>();
+            let mut ends = ends.map(|end| end.index(total as usize + 1) as u64);
+            ends.sort_unstable();
+            let mut regions = Regions::new(dims.len());
+            regions.push_range(&dims, ends[0], ends[1]);
+            prop_assert!(regions.len() < 2 * dims.len());
+            prop_assert_eq!(elements(&dims, &regions), (ends[0]..ends[1]).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn regions_hold_their_sequence(dims in prop::collection::vec(1..9u64, 1..5), picked in any::<u64>(), step in 1..7u64) {
+            let total = dims.iter().product::<u64>();
+            let held: Vec<u64> = (0..total).filter(|e| (picked >> (e / step % 64)) & 1 == 1).collect();
+            let mut sequence = Builder::default();
+            held.iter().for_each(|element| sequence.push(*element));
+            let regions = Regions::of_sequence(&dims, &sequence.finish());
+            prop_assert_eq!(elements(&dims, &regions), held);
+        }
+    }
+
+    #[test]
+    fn a_tile_is_one_rectangle() {
+        let mut tile = Builder::default();
+        (3..9).for_each(|row| tile.push_block(row * 20 + 5, 7));
+        let regions = Regions::of_sequence(&[4, 10, 20], &tile.finish());
+        assert_eq!(regions.len(), 1);
+        assert_eq!(regions.at(0), (&[0, 3, 5][..], &[1, 6, 7][..]));
     }
 }

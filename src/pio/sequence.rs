@@ -1,1 +1,559 @@
-//! To be written.
+//! Numbers in an order, such as the places of a rank's elements, kept as runs where they have a pattern.
+//!
+//! A run is a block of consecutive numbers, repeated at a stride: rows of a tile, every fourth element, a
+//! whole block are one run each. Numbers without a pattern are kept one by one, in half the room if they are
+//! small. [`Builder`] finds the runs as numbers come in, and gives up on them when they do not pay.
+
+use super::{Error, Result};
+
+/// `repeat` blocks of `length` consecutive numbers, whose starts are `stride` apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub start: u64,
+    pub length: u64,
+    pub stride: i64,
+    pub repeat: u64,
+}
+
+impl Run {
+    fn block(start: u64, length: u64) -> Self {
+        Self {
+            start,
+            length,
+            stride: 0,
+            repeat: 1,
+        }
+    }
+
+    pub(super) fn block_at(&self, index: u64) -> u64 {
+        self.start.wrapping_add_signed(self.stride * index as i64)
+    }
+
+    fn count(&self) -> u64 {
+        self.length * self.repeat
+    }
+
+    /// One more than the greatest number.
+    fn end(&self) -> u64 {
+        self.start.max(self.block_at(self.repeat - 1)) + self.length
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Runs(Vec<Run>),
+    Short(Vec<u32>),
+    Long(Vec<u64>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    pub(super) form: Form,
+    length: u64,
+    end: u64,
+}
+
+impl Default for Sequence {
+    fn default() -> Self {
+        Self {
+            form: Form::Runs(Vec::new()),
+            length: 0,
+            end: 0,
+        }
+    }
+}
+
+/// Below this many numbers a run, they are kept one by one.
+const WORTHWHILE: u64 = 8;
+
+/// So many runs may be poor ones before the rest is believed to be no better.
+const PATIENCE: usize = 64;
+
+impl Sequence {
+    /// The numbers of a range.
+    pub fn block(start: u64, length: u64) -> Self {
+        let mut builder = Builder::default();
+        builder.push_block(start, length);
+        builder.finish()
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// One more than the greatest number.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The start, if the numbers are consecutive.
+    pub fn as_block(&self) -> Option<u64> {
+        match &self.form {
+            Form::Runs(runs) => match runs.as_slice() {
+                [run] if run.repeat == 1 => Some(run.start),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        match &self.form {
+            Form::Runs(runs) => runs.capacity() * size_of::<Run>(),
+            Form::Short(list) => list.capacity() * 4,
+            Form::Long(list) => list.capacity() * 8,
+        }
+    }
+
+    /// As blocks of consecutive numbers, in order.
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks {
+            form: &self.form,
+            at: 0,
+            repeated: 0,
+        }
+    }
+
+    pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.blocks()
+            .flat_map(|(start, length)| start..start + length)
+    }
+
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        let mut cursor = self.cursor();
+        std::iter::from_fn(move || cursor.take(u64::MAX))
+    }
+
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        Cursor {
+            form: &self.form,
+            at: 0,
+            block: 0,
+            offset: 0,
+        }
+    }
+
+    /// Parts of the given lengths, which together are as long as this.
+    pub fn split(self, lengths: &[u64]) -> Vec<Self> {
+        debug_assert_eq!(lengths.iter().sum::<u64>(), self.length);
+        if lengths.len() == 1 {
+            return vec![self];
+        }
+        let mut cursor = self.cursor();
+        let part = |&length: &u64| {
+            let mut part = Builder::like(&self);
+            let mut missing = length;
+            while missing > 0 {
+                let Some(run) = cursor.take(missing) else {
+                    break;
+                };
+                missing -= run.count();
+                part.push_run(run);
+            }
+            part.finish()
+        };
+        lengths.iter().map(part).collect()
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let form = match &self.form {
+            Form::Runs(_) => RUNS,
+            Form::Short(_) => SHORT,
+            Form::Long(_) => LONG,
+        };
+        let mut bytes = vec![form];
+        match &self.form {
+            Form::Runs(runs) => bytes.extend(runs.iter().flat_map(|run| {
+                [run.start, run.length, run.stride as u64, run.repeat]
+                    .into_iter()
+                    .flat_map(u64::to_le_bytes)
+            })),
+            Form::Short(list) => bytes.extend(list.iter().flat_map(|n| n.to_le_bytes())),
+            Form::Long(list) => bytes.extend(list.iter().flat_map(|n| n.to_le_bytes())),
+        }
+        bytes
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let broken = || Error::Comm("a list of places came broken".into());
+        let (form, bytes) = bytes.split_first().ok_or_else(broken)?;
+        let form = match *form {
+            RUNS if bytes.len() % 32 == 0 => Form::Runs(bytes.chunks(32).map(run_of).collect()),
+            SHORT if bytes.len() % 4 == 0 => {
+                let numbers = bytes.chunks(4).filter_map(|n| n.first_chunk());
+                Form::Short(numbers.map(|n| u32::from_le_bytes(*n)).collect())
+            }
+            LONG if bytes.len() % 8 == 0 => Form::Long(words(bytes).collect()),
+            _ => return Err(broken()),
+        };
+        Ok(Self::of(form))
+    }
+
+    fn of(form: Form) -> Self {
+        let (length, end) = match &form {
+            Form::Runs(runs) => (
+                runs.iter().map(Run::count).sum(),
+                runs.iter().map(Run::end).max(),
+            ),
+            Form::Short(list) => (
+                list.len() as u64,
+                list.iter().max().map(|&n| u64::from(n) + 1),
+            ),
+            Form::Long(list) => (list.len() as u64, list.iter().max().map(|n| n + 1)),
+        };
+        Self {
+            form,
+            length,
+            end: end.unwrap_or(0),
+        }
+    }
+}
+
+const RUNS: u8 = 0;
+const SHORT: u8 = 1;
+const LONG: u8 = 2;
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let words = bytes.chunks(8).filter_map(|word| word.first_chunk());
+    words.map(|word| u64::from_le_bytes(*word))
+}
+
+fn run_of(bytes: &[u8]) -> Run {
+    let mut words = words(bytes);
+    let mut next = || words.next().unwrap_or(0);
+    Run {
+        start: next(),
+        length: next(),
+        stride: next() as i64,
+        repeat: next(),
+    }
+}
+
+/// Iterates over blocks of consecutive numbers.
+pub struct Blocks<'a> {
+    form: &'a Form,
+    at: usize,
+    repeated: u64,
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let at = self.at;
+        match self.form {
+            Form::Runs(runs) => {
+                let run = runs.get(at)?;
+                let start = run.block_at(self.repeated);
+                self.repeated += 1;
+                if self.repeated == run.repeat {
+                    (self.at, self.repeated) = (at + 1, 0);
+                }
+                Some((start, run.length))
+            }
+            Form::Short(list) => {
+                self.at += 1;
+                list.get(at).map(|&number| (number.into(), 1))
+            }
+            Form::Long(list) => {
+                self.at += 1;
+                list.get(at).map(|&number| (number, 1))
+            }
+        }
+    }
+}
+
+/// A place in a sequence, from which runs are taken as long as possible.
+pub(super) struct Cursor<'a> {
+    form: &'a Form,
+    at: usize,
+    /// Of the run: blocks that are gone, and numbers of the next one.
+    block: u64,
+    offset: u64,
+}
+
+impl Cursor<'_> {
+    fn current(&self) -> Option<Run> {
+        match self.form {
+            Form::Runs(runs) => runs.get(self.at).copied(),
+            Form::Short(list) => list.get(self.at).map(|&n| Run::block(n.into(), 1)),
+            Form::Long(list) => list.get(self.at).map(|&n| Run::block(n, 1)),
+        }
+    }
+
+    /// The next number.
+    pub(super) fn peek(&self) -> Option<u64> {
+        let run = self.current()?;
+        Some(run.block_at(self.block) + self.offset)
+    }
+
+    /// At most so many numbers.
+    pub(super) fn take(&mut self, most: u64) -> Option<Run> {
+        let run = self.current()?;
+        let whole = (most / run.length).min(run.repeat - self.block);
+        Some(self.take_of(run, whole, most))
+    }
+
+    /// Numbers below `limit`, of a sequence that ascends.
+    pub(super) fn take_below(&mut self, limit: u64) -> Option<Run> {
+        let run = self.current()?;
+        let start = run.block_at(self.block);
+        let most = limit.saturating_sub(start + self.offset);
+        let room = limit.saturating_sub(start);
+        let whole = match run.stride {
+            _ if room < run.length => 0,
+            1.. => (room - run.length) / run.stride as u64 + 1,
+            _ => u64::MAX,
+        };
+        (most > 0).then(|| self.take_of(run, whole.min(run.repeat - self.block), most))
+    }
+
+    /// Whole blocks, or else what may be had of one.
+    fn take_of(&mut self, run: Run, whole: u64, most: u64) -> Run {
+        let start = run.block_at(self.block);
+        if self.offset == 0 && whole > 0 {
+            self.block += whole;
+            self.step(&run);
+            let repeat = whole;
+            return Run {
+                start,
+                repeat,
+                ..run
+            };
+        }
+        let length = most.min(run.length - self.offset);
+        let piece = Run::block(start + self.offset, length);
+        self.offset += length;
+        if self.offset == run.length {
+            (self.block, self.offset) = (self.block + 1, 0);
+        }
+        self.step(&run);
+        piece
+    }
+
+    fn step(&mut self, run: &Run) {
+        if self.block == run.repeat {
+            (self.at, self.block) = (self.at + 1, 0);
+        }
+    }
+}
+
+/// Numbers at equal distances that have not become a run yet.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    start: u64,
+    step: i64,
+    count: u64,
+}
+
+impl Line {
+    fn last(&self) -> u64 {
+        self.start
+            .wrapping_add_signed(self.step * (self.count as i64 - 1))
+    }
+}
+
+/// Makes a sequence of numbers as they come.
+#[derive(Debug, Default)]
+pub struct Builder {
+    line: Option<Line>,
+    done: Sequence,
+}
+
+impl Builder {
+    /// To hold a part of another sequence.
+    pub(super) fn like(other: &Sequence) -> Self {
+        let mut builder = Self::default();
+        builder.done.form = match &other.form {
+            Form::Runs(_) => Form::Runs(Vec::new()),
+            Form::Short(_) => Form::Short(Vec::new()),
+            Form::Long(_) => Form::Long(Vec::new()),
+        };
+        builder
+    }
+
+    pub fn push(&mut self, number: u64) {
+        if let Some(line) = &mut self.line {
+            let next = line.last().wrapping_add_signed(line.step);
+            if number == next && line.count > 1 {
+                line.count += 1;
+                return;
+            }
+        }
+        self.push_other(number);
+    }
+
+    /// A number that does not go on with the line.
+    fn push_other(&mut self, number: u64) {
+        if !matches!(self.done.form, Form::Runs(_)) {
+            self.end_line();
+            return self.done.list(number, 1);
+        }
+        let single = |start| Line {
+            start,
+            step: 1,
+            count: 1,
+        };
+        self.line = Some(match self.line.take() {
+            None => single(number),
+            Some(line) if line.count == 1 => Line {
+                step: number.wrapping_sub(line.start) as i64,
+                count: 2,
+                ..line
+            },
+            // The second number is better with its neighbour than with the first.
+            Some(line) if line.count == 2 && line.step != 1 && number == line.last() + 1 => {
+                self.close(single(line.start));
+                Line {
+                    start: line.last(),
+                    step: 1,
+                    count: 2,
+                }
+            }
+            Some(line) => {
+                self.close(line);
+                single(number)
+            }
+        });
+    }
+
+    /// Consecutive numbers.
+    pub fn push_block(&mut self, start: u64, length: u64) {
+        match length {
+            0 => return,
+            1 => return self.push(start),
+            _ => {}
+        }
+        if !matches!(self.done.form, Form::Runs(_)) {
+            self.end_line();
+            return self.done.list(start, length);
+        }
+        match &mut self.line {
+            Some(line) if (line.step == 1 || line.count == 1) && line.last() + 1 == start => {
+                line.step = 1;
+                line.count += length;
+            }
+            _ => {
+                self.end_line();
+                self.line = Some(Line {
+                    start,
+                    step: 1,
+                    count: length,
+                });
+            }
+        }
+    }
+
+    pub(super) fn push_run(&mut self, run: Run) {
+        if run.repeat == 1 {
+            return self.push_block(run.start, run.length);
+        }
+        self.end_line();
+        self.done.add(run);
+    }
+
+    fn end_line(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.close(line);
+        }
+    }
+
+    fn close(&mut self, line: Line) {
+        self.done.add(match line.step {
+            1 => Run::block(line.start, line.count),
+            stride => Run {
+                start: line.start,
+                length: 1,
+                stride,
+                repeat: line.count,
+            },
+        });
+    }
+
+    pub fn finish(mut self) -> Sequence {
+        self.end_line();
+        match &mut self.done.form {
+            Form::Runs(runs) => runs.shrink_to_fit(),
+            Form::Short(list) => list.shrink_to_fit(),
+            Form::Long(list) => list.shrink_to_fit(),
+        }
+        self.done
+    }
+}
+
+impl Sequence {
+    fn add(&mut self, run: Run) {
+        let Form::Runs(runs) = &mut self.form else {
+            let starts = (0..run.repeat).map(|index| run.block_at(index));
+            return starts.for_each(|start| self.list(start, run.length));
+        };
+        self.length += run.count();
+        self.end = self.end.max(run.end());
+        match runs.last_mut() {
+            Some(last) if last.takes(&run) => last.take(&run),
+            _ => runs.push(run),
+        }
+        if runs.len() > PATIENCE && (runs.len() as u64) * WORTHWHILE > self.length {
+            self.give_up_on_runs();
+        }
+    }
+
+    fn give_up_on_runs(&mut self) {
+        let runs = std::mem::take(self);
+        let short = runs.end <= 1 << 32;
+        self.form = if short {
+            Form::Short(Vec::new())
+        } else {
+            Form::Long(Vec::new())
+        };
+        runs.blocks()
+            .for_each(|(start, length)| self.list(start, length));
+    }
+
+    fn list(&mut self, start: u64, length: u64) {
+        self.length += length;
+        self.end = self.end.max(start + length);
+        if let Form::Short(list) = &mut self.form {
+            if start + length <= 1 << 32 {
+                return list.extend((start..start + length).map(|number| number as u32));
+            }
+            let long = list.iter().map(|&number| number.into()).collect();
+            self.form = Form::Long(long);
+        }
+        if let Form::Long(list) = &mut self.form {
+            list.extend(start..start + length);
+        }
+    }
+}
+
+impl Run {
+    /// Whether another run goes on where this one ends.
+    fn takes(&self, next: &Run) -> bool {
+        if self.length != next.length {
+            return false;
+        }
+        let stride = next.start.wrapping_sub(self.start) as i64;
+        match (self.repeat, next.repeat) {
+            (1, 1) => true,
+            (1, _) => stride == next.stride,
+            (_, 1) => next.start == self.block_at(self.repeat),
+            _ => next.stride == self.stride && next.start == self.block_at(self.repeat),
+        }
+    }
+
+    fn take(&mut self, next: &Run) {
+        if self.repeat == 1 {
+            self.stride = next.start.wrapping_sub(self.start) as i64;
+        }
+        self.repeat += next.repeat;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,10 @@
 //! Non-blocking messages: all pieces are started, then all are completed, whatever fails.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::Arc;
 
-use mpi_sys::{self as ffi, MPI_Request, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
 
 use super::failure::Place;
 use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, no_status};
@@ -47,6 +47,16 @@ struct Request {
     place: Place,
     incoming: Option<Incoming>,
 }
+
+type Send = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    MPI_Datatype,
+    c_int,
+    c_int,
+    MPI_Comm,
+    *mut MPI_Request,
+) -> c_int;
 
 /// The requests of one transfer and its first failure.
 pub(super) struct Flight {
@@ -111,14 +121,36 @@ impl Flight {
         to: usize,
         bytes: &[u8],
     ) -> Result<()> {
+        self.start_send_by(("MPI_Isend", ffi::MPI_Isend), on, tag, to, bytes)
+    }
+
+    /// A send that is complete only when the message is being received.
+    pub(super) fn start_synchronous_send(
+        &mut self,
+        on: &MpiComm,
+        tag: Tag,
+        to: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.start_send_by(("MPI_Issend", ffi::MPI_Issend), on, tag, to, bytes)
+    }
+
+    fn start_send_by(
+        &mut self,
+        (call, send): (&'static str, Send),
+        on: &MpiComm,
+        tag: Tag,
+        to: usize,
+        bytes: &[u8],
+    ) -> Result<()> {
         for range in on.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
             let mut handle = null_request();
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
-            on.check("MPI_Isend", unsafe {
+            on.check(call, unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
-                ffi::MPI_Isend(data, count, bytes, to, tag, on.comm, &mut handle)
+                send(data, count, bytes, to, tag, on.comm, &mut handle)
             })?;
             let incoming = None;
             self.requests.push(Request {
@@ -156,7 +188,7 @@ impl Flight {
     }
 
     /// Moves all requests on; true when none is left to wait for, or one has failed.
-    fn has_landed(&mut self) -> bool {
+    pub(super) fn has_landed(&mut self) -> bool {
         for mut request in std::mem::take(&mut self.requests) {
             match request.test() {
                 Some(ended) => self.end(request.message(), ended),

@@ -113,6 +113,14 @@ impl Comm for Mortal {
         self.alive()?.alltoall(values)
     }
 
+    fn deliver(
+        &self,
+        tag: Tag,
+        messages: Vec<(usize, Vec<u8>)>,
+    ) -> comm::Result<Vec<(usize, Vec<u8>)>> {
+        self.alive()?.deliver(tag, messages)
+    }
+
     fn split(&self, color: Option<u32>, key: i32) -> comm::Result<Option<Self>> {
         let part = self.alive()?.split(color, key)?;
         Ok(part.map(|comm| Mortal {

@@ -1,0 +1,136 @@
+//! Messages to ranks that do not know who will write to them.
+//!
+//! Every rank sends synchronously, takes in whatever comes, and enters a non-blocking barrier once its own
+//! messages have been taken. When the barrier is over, all messages of all ranks have been. So the cost
+//! grows with the number of messages, and only with the logarithm of the number of ranks. The tag changes
+//! from one delivery to the next: a rank that is still in this one may hear from one that is in the next.
+
+use std::ffi::c_int;
+use std::thread;
+
+use mpi_sys::{self as ffi, MPI_Message, MPI_Request};
+
+use super::flight::{Flight, null_request};
+use super::{MpiComm, count_of, no_status};
+use crate::comm::{Error, Result, Tag};
+
+/// A message in pieces, the first of which begins with the length of the whole.
+struct Parcel {
+    from: usize,
+    expected: usize,
+    bytes: Vec<u8>,
+}
+
+const HEADER: usize = 8;
+
+fn wrapped(bytes: &[u8]) -> Vec<u8> {
+    let mut parcel = Vec::with_capacity(HEADER + bytes.len());
+    parcel.extend((bytes.len() as u64).to_le_bytes());
+    parcel.extend_from_slice(bytes);
+    parcel
+}
+
+impl MpiComm {
+    /// As [`crate::comm::Comm::deliver`].
+    pub(super) fn deliver_sparsely(
+        &self,
+        tag: Tag,
+        messages: Vec<(usize, Vec<u8>)>,
+    ) -> Result<Vec<(usize, Vec<u8>)>> {
+        let tag = tag + self.deliveries.replace(self.deliveries.get() ^ 1);
+        let (own, others): (Vec<_>, Vec<_>) =
+            messages.into_iter().partition(|(to, _)| *to == self.rank);
+        let parcels: Vec<_> = others
+            .into_iter()
+            .map(|(to, bytes)| (to, wrapped(&bytes)))
+            .collect();
+        let mut flight = Flight::new(parcels.len());
+        for (to, parcel) in &parcels {
+            let started = flight.start_synchronous_send(self, tag, *to, parcel);
+            flight.note(started);
+        }
+        let taken = self.take_parcels(tag, &mut flight);
+        flight.finish()?;
+        let mut taken: Vec<_> = taken?.into_iter().map(|p| (p.from, p.bytes)).collect();
+        taken.extend(own);
+        taken.sort_by_key(|(from, _)| *from);
+        Ok(taken)
+    }
+
+    /// Takes messages until all of all ranks have been taken.
+    fn take_parcels(&self, tag: Tag, flight: &mut Flight) -> Result<Vec<Parcel>> {
+        let mut parcels: Vec<Parcel> = Vec::new();
+        let mut barrier: Option<MPI_Request> = None;
+        loop {
+            let found = self.take_piece(tag, &mut parcels)?;
+            match &mut barrier {
+                None if flight.has_landed() => barrier = Some(self.start_barrier()?),
+                Some(barrier) if self.has_ended(barrier)? => return Ok(parcels),
+                _ if !found => thread::yield_now(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes one piece if there is one.
+    fn take_piece(&self, tag: Tag, parcels: &mut Vec<Parcel>) -> Result<bool> {
+        let Some((message, from, length)) = self.look_for_any(tag)? else {
+            return Ok(false);
+        };
+        let waiting = |p: &Parcel| p.from == from && p.bytes.len() < p.expected;
+        if let Some(parcel) = parcels.iter_mut().rev().find(|parcel| waiting(parcel)) {
+            let start = parcel.bytes.len();
+            parcel.bytes.resize(start + length, 0);
+            self.take(message, &mut parcel.bytes[start..])?;
+            return Ok(true);
+        }
+        let mut bytes = vec![0; length];
+        self.take(message, &mut bytes)?;
+        let header = bytes.first_chunk::<HEADER>().ok_or(Error::Length {
+            from,
+            expected: HEADER,
+            got: length,
+        })?;
+        let expected = u64::from_le_bytes(*header) as usize;
+        bytes.drain(..HEADER);
+        parcels.push(Parcel {
+            from,
+            expected,
+            bytes,
+        });
+        Ok(true)
+    }
+
+    fn look_for_any(&self, tag: Tag) -> Result<Option<(MPI_Message, usize, usize)>> {
+        // SAFETY: constants of the MPI shim, never written.
+        let (any, mut message) = unsafe { (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_MESSAGE_NULL) };
+        let (mut found, mut status) = (0, no_status());
+        // SAFETY: `found`, `message` and `status` are ours to write.
+        self.check("MPI_Improbe", unsafe {
+            ffi::MPI_Improbe(any, tag, self.comm, &mut found, &mut message, &mut status)
+        })?;
+        if found == 0 {
+            return Ok(None);
+        }
+        let length = count_of(&status)?;
+        Ok(Some((message, status.MPI_SOURCE as usize, length)))
+    }
+
+    fn start_barrier(&self) -> Result<MPI_Request> {
+        let mut request = null_request();
+        // SAFETY: `self.comm` is valid for the life of `self`; `request` is ours to write.
+        self.check("MPI_Ibarrier", unsafe {
+            ffi::MPI_Ibarrier(self.comm, &mut request)
+        })?;
+        Ok(request)
+    }
+
+    fn has_ended(&self, request: &mut MPI_Request) -> Result<bool> {
+        let (mut ended, mut status): (c_int, _) = (0, no_status());
+        // SAFETY: the request is active; `ended` and `status` are ours to write.
+        self.check("MPI_Test", unsafe {
+            ffi::MPI_Test(request, &mut ended, &mut status)
+        })?;
+        Ok(ended != 0)
+    }
+}
