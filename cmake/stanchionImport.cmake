@@ -17,10 +17,12 @@ function(stanchion_import package target library)
     return()
   endif()
   set(dependencies ZLIB::ZLIB)
+  set(static_dependencies ${stanchion_native_libs})
   set(definitions ${ARGN})
   if("MPI" IN_LIST ARGN)
     list(APPEND dependencies MPI::MPI_${stanchion_language})
     list(REMOVE_ITEM definitions MPI)
+    set(static_dependencies ${stanchion_file_libs} ${static_dependencies})
   endif()
 
   add_library(${package}::${target} SHARED IMPORTED)
@@ -36,7 +38,7 @@ function(stanchion_import package target library)
     IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.a"
     INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
     INTERFACE_COMPILE_DEFINITIONS "${definitions}"
-    INTERFACE_LINK_LIBRARIES "${dependencies};${stanchion_native_libs}")
+    INTERFACE_LINK_LIBRARIES "${static_dependencies};${dependencies}")
 endfunction()
 
 # Lets projects say <target> for <package>::<target>, and <target>-static.

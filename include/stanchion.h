@@ -60,7 +60,7 @@ typedef struct {
 const char *stanchion_version(void);
 
 /**
- * How the library was built: version, target, profile, MPI. One line; the string lives forever.
+ * How the library was built: version, target, profile, MPI, and what PIO has. One line; the string lives forever.
  */
 const char *stanchion_build_info(void);
 

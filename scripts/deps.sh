@@ -23,6 +23,7 @@ need() {
 }
 has_header() { printf '#include <%s>\n' "$1" | cc -E -; }
 has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so*' || compgen -G '/usr/lib64/libclang.so*'; }
+has_library() { printf 'int main(void){return 0;}' | cc -x c - "-l$1" -o /dev/null; }
 has_venv() { python3 -c 'import ensurepip, venv'; }
 
 as_root() {
@@ -66,6 +67,10 @@ debian_packages() {
     need libmpich-dev have mpicc.mpich
     need mpich have mpiexec.mpich
     need valgrind have valgrind
+    need libpnetcdf-dev has_library pnetcdf
+    need pnetcdf-bin have ncmpidump
+    need libnetcdf-dev has_library netcdf
+    need netcdf-bin have ncdump
   fi
   if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}"; fi
 }

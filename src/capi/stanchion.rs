@@ -2,6 +2,7 @@
 
 use super::{error, guard};
 use crate::log;
+use crate::pio::format::{NETCDF, PNETCDF, available};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -21,7 +22,7 @@ pub extern "C" fn stanchion_version() -> *const c_char {
         .as_ptr()
 }
 
-/// How the library was built: version, target, profile, MPI. One line; the string lives forever.
+/// How the library was built: version, target, profile, MPI, and what PIO has. One line; the string lives forever.
 #[unsafe(no_mangle)]
 pub extern "C" fn stanchion_build_info() -> *const c_char {
     static INFO: OnceLock<CString> = OnceLock::new();
@@ -31,10 +32,31 @@ pub extern "C" fn stanchion_build_info() -> *const c_char {
 
 fn build_info() -> String {
     format!(
-        "stanchion {} ({})",
+        "stanchion {} ({}{})",
         env!("CARGO_PKG_VERSION"),
-        env!("STANCHION_BUILD_INFO")
+        env!("STANCHION_BUILD_INFO"),
+        pio_info()
     )
+}
+
+/// The binary interface of PIO and its file libraries; PIO comes with MPI only.
+fn pio_info() -> String {
+    if !cfg!(feature = "mpi") {
+        return String::new();
+    }
+    let abi = if cfg!(feature = "pio_ncar") {
+        "NCAR"
+    } else {
+        "SCORPIO"
+    };
+    let libraries = [(PNETCDF, "PnetCDF"), (NETCDF, "netCDF")];
+    let here = libraries.into_iter().filter(|library| available(library.0));
+    let names: Vec<_> = here.map(|library| library.1).collect();
+    let files = match names.is_empty() {
+        true => "no file library".into(),
+        false => names.join(" and "),
+    };
+    format!(", PIO as {abi}'s with {files}")
 }
 
 /// Copies the text of this thread's last error, cut to `size` bytes with the closing NUL.

@@ -13,6 +13,7 @@ mod datatype;
 mod delivery;
 mod failure;
 mod flight;
+mod info;
 pub(super) mod registry;
 mod user;
 
@@ -24,7 +25,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
-pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Request, MPI_Status};
+pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
 use super::{Comm, Error, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, null_datatype};
@@ -32,6 +33,7 @@ pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
 use flight::Flight;
 pub use flight::{Journey, null_request};
+pub use info::Info;
 pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, is_running, return_errors, split};

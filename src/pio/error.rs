@@ -27,7 +27,7 @@ pub enum Error {
     Homeless(u64),
     #[error("the regions given to I/O tasks {0} and {1} overlap")]
     Overlap(usize, usize),
-    #[error("I/O type {0} is not part of this build")]
+    #[error("{}", io_type_text(*.0))]
     IoType(i32),
     #[error("{0} is not a rearranger")]
     Rearranger(i32),
@@ -73,6 +73,16 @@ impl Error {
             Error::Format { code, .. } | Error::Peer { code, .. } => *code,
         }
     }
+}
+
+fn io_type_text(iotype: i32) -> String {
+    let (name, option) = match iotype {
+        1 => ("PnetCDF", "STANCHION_PNETCDF"),
+        2 => ("netCDF", "STANCHION_NETCDF"),
+        3 | 4 => return format!("I/O type {iotype} (netCDF-4) is not supported; 1 and 2 are"),
+        _ => return format!("{iotype} is not an I/O type that is supported; 1 and 2 are"),
+    };
+    format!("I/O type {iotype} ({name}) is not part of this build: configure it with -D{option}=ON")
 }
 
 pub const EBADID: i32 = -33;

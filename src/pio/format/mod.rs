@@ -1,8 +1,31 @@
 //! What the file libraries can do, one file each; which of them are there is decided when Stanchion is built.
 
+#[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
+mod calls;
+#[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
+mod classic;
+#[cfg(feature = "netcdf")]
+pub mod netcdf;
+#[cfg(feature = "pnetcdf")]
+pub mod pnetcdf;
+
 use std::ffi::{CStr, CString};
 
-use super::{Kind, Regions, Result};
+use super::{Error, Kind, Regions, Result};
+
+/// Numbers of PIO for the ways to a file.
+pub const PNETCDF: i32 = 1;
+pub const NETCDF: i32 = 2;
+
+/// Whether this build can open files of an I/O type.
+pub fn available(iotype: i32) -> bool {
+    iotype == PNETCDF && cfg!(feature = "pnetcdf") || iotype == NETCDF && cfg!(feature = "netcdf")
+}
+
+/// An error for what is not [`available`].
+pub fn check_available(iotype: i32) -> Result<()> {
+    available(iotype).then_some(()).ok_or(Error::IoType(iotype))
+}
 
 /// What a variable is called and made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,321 @@
+//! A file as both libraries see it; each adds only what it does in its own way ([`Library`]).
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr::null_mut;
+
+use super::calls::{Calls, of_kind};
+use super::{Attribute, Counts, Format, Variable, Write};
+use crate::pio::{Error, Kind, Regions, Result};
+
+/// Longer than the longest name in a file with its closing NUL.
+const NAME: usize = 1025;
+const FILL: c_int = 0;
+const NOFILL: c_int = 0x100;
+/// Text and numbers are not converted into each other.
+const ECHAR: i32 = -56;
+
+/// An open file of one of the libraries.
+pub(super) struct Handle {
+    pub(super) id: c_int,
+    pub(super) calls: &'static Calls,
+}
+
+/// What is different in each library. Everybody who has the file makes each call.
+pub(super) trait Library {
+    fn def_var_fill(
+        &mut self,
+        file: &Handle,
+        var: i32,
+        fill: bool,
+        value: Option<&[u8]>,
+    ) -> Result<()>;
+    fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)>;
+    fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()>;
+    fn read(
+        &mut self,
+        file: &Handle,
+        var: i32,
+        kind: Kind,
+        regions: &Regions,
+        data: &mut [u8],
+    ) -> Result<()>;
+}
+
+pub(super) struct Classic<L> {
+    pub(super) handle: Handle,
+    pub(super) library: L,
+}
+
+/// Calls a function of the table for an open file.
+macro_rules! ask {
+    ($file:expr, $call:ident $(, $argument:expr)*) => {{
+        let (id, calls) = ($file.id, $file.calls);
+        // SAFETY: the file is open. Every pointer among the arguments is to a text that ends with NUL, or to as much
+        // room as the library fills or reads; or it is NULL where the library has nothing to tell then.
+        calls.check(calls.$call.name, unsafe { (calls.$call.run)(id $(, $argument)*) })
+    }};
+}
+
+impl Handle {
+    /// Returns whether the file was filled before.
+    pub(super) fn set_fill(&self, fill: bool) -> Result<bool> {
+        let mut old = 0;
+        ask!(self, set_fill, if fill { FILL } else { NOFILL }, &mut old)?;
+        Ok(old == FILL)
+    }
+
+    pub(super) fn kind_of(&self, var: i32) -> Result<Kind> {
+        let mut kind = 0;
+        let (none, name) = (null_mut(), null_mut());
+        ask!(self, inq_var, var, name, &mut kind, none, none, none)?;
+        Kind::from_number(kind)
+    }
+
+    pub(super) fn attribute(&self, var: i32, name: &CStr) -> Result<Attribute> {
+        let (mut kind, mut length) = (0, 0);
+        ask!(self, inq_att, var, name.as_ptr(), &mut kind, &mut length)?;
+        let (kind, length) = (Kind::from_number(kind)?, length as u64);
+        Ok(Attribute { kind, length })
+    }
+
+    pub(super) fn put_attribute(
+        &self,
+        var: i32,
+        name: &CStr,
+        stored: Kind,
+        memory: Kind,
+        values: &[u8],
+    ) -> Result<()> {
+        let call = of_kind(&self.calls.put_att, memory);
+        if memory == Kind::Char && stored != Kind::Char {
+            return self.calls.check(call.name, ECHAR);
+        }
+        let (count, data) = (values.len() / memory.size(), values.as_ptr().cast());
+        // SAFETY: the file is open, the name ends with NUL, the values hold `count` of their kind.
+        self.calls.check(call.name, unsafe {
+            (call.run)(
+                self.id,
+                var,
+                name.as_ptr(),
+                stored as c_int,
+                count as i64,
+                data,
+            )
+        })
+    }
+
+    pub(super) fn get_attribute(&self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
+        let length = self.attribute(var, name)?.length as usize;
+        let mut values = zeroed(length, memory)?;
+        let call = of_kind(&self.calls.get_att, memory);
+        // SAFETY: the file is open, the name ends with NUL, there is room for every value.
+        self.calls.check(call.name, unsafe {
+            (call.run)(self.id, var, name.as_ptr(), values.as_mut_ptr().cast())
+        })?;
+        Ok(values)
+    }
+}
+
+fn zeroed(length: usize, kind: Kind) -> Result<Vec<u8>> {
+    let bytes = length.saturating_mul(kind.size());
+    let mut values = Vec::new();
+    let reserved = values.try_reserve_exact(bytes);
+    reserved.map_err(|_| Error::Memory(bytes as u64))?;
+    values.resize(bytes, 0);
+    Ok(values)
+}
+
+/// The libraries take the buffer's word for its length.
+pub(super) fn check_buffer(kind: Kind, regions: &Regions, data: &[u8]) -> Result<()> {
+    let needed = regions.elements().checked_mul(kind.size() as u64);
+    if needed.is_none_or(|bytes| bytes > data.len() as u64) {
+        return Err(Error::Invalid(format!(
+            "a buffer of {} bytes is too short for {} elements",
+            data.len(),
+            regions.elements()
+        )));
+    }
+    if data.as_ptr().align_offset(kind.size()) != 0 && !regions.is_empty() {
+        return Err(Error::Invalid(
+            "a buffer is not aligned for its kind of data".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// What the call writes: a name that ends with NUL.
+fn name(write: impl FnOnce(*mut c_char) -> Result<()>) -> Result<CString> {
+    let mut bytes = vec![0u8; NAME];
+    write(bytes.as_mut_ptr().cast())?;
+    Ok(CStr::from_bytes_until_nul(&bytes)
+        .unwrap_or_default()
+        .into())
+}
+
+impl<L: Library> Format for Classic<L> {
+    fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32> {
+        let mut dim = 0;
+        let length = length.unwrap_or(0) as i64;
+        ask!(self.handle, def_dim, name.as_ptr(), length, &mut dim)?;
+        Ok(dim)
+    }
+
+    fn def_var(&mut self, name: &CStr, kind: Kind, dims: &[i32]) -> Result<i32> {
+        let mut var = 0;
+        let (name, kind, count) = (name.as_ptr(), kind as c_int, dims.len() as c_int);
+        ask!(
+            self.handle,
+            def_var,
+            name,
+            kind,
+            count,
+            dims.as_ptr(),
+            &mut var
+        )?;
+        Ok(var)
+    }
+
+    fn def_var_fill(&mut self, var: i32, fill: bool, value: Option<&[u8]>) -> Result<()> {
+        self.library.def_var_fill(&self.handle, var, fill, value)
+    }
+
+    fn inq_var_fill(&mut self, var: i32) -> Result<(bool, Vec<u8>)> {
+        self.library.inq_var_fill(&self.handle, var)
+    }
+
+    fn set_fill(&mut self, fill: bool) -> Result<bool> {
+        self.handle.set_fill(fill)
+    }
+
+    fn redef(&mut self) -> Result<()> {
+        ask!(self.handle, redef)
+    }
+
+    fn enddef(&mut self) -> Result<()> {
+        ask!(self.handle, enddef)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        ask!(self.handle, sync)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        ask!(self.handle, close)
+    }
+
+    fn counts(&mut self) -> Result<Counts> {
+        let (mut dims, mut vars, mut attributes, mut unlimited) = (0, 0, 0, -1);
+        let into = (&mut dims, &mut vars, &mut attributes, &mut unlimited);
+        ask!(self.handle, inq, into.0, into.1, into.2, into.3)?;
+        Ok(Counts {
+            dims,
+            vars,
+            attributes,
+            unlimited,
+        })
+    }
+
+    fn file_format(&mut self) -> Result<i32> {
+        let mut format = 0;
+        ask!(self.handle, inq_format, &mut format)?;
+        Ok(format)
+    }
+
+    fn dim(&mut self, dim: i32) -> Result<(CString, u64)> {
+        let mut length = 0;
+        let name = name(|text| ask!(self.handle, inq_dim, dim, text, &mut length))?;
+        Ok((name, length as u64))
+    }
+
+    fn dim_named(&mut self, name: &CStr) -> Result<i32> {
+        let mut dim = 0;
+        ask!(self.handle, inq_dimid, name.as_ptr(), &mut dim)?;
+        Ok(dim)
+    }
+
+    fn var(&mut self, var: i32) -> Result<Variable> {
+        let (mut kind, mut count, mut attributes) = (0, 0, 0);
+        let into = (&mut kind, &mut count, &mut attributes);
+        let name = name(|text| {
+            ask!(
+                self.handle,
+                inq_var,
+                var,
+                text,
+                into.0,
+                into.1,
+                null_mut(),
+                into.2
+            )
+        })?;
+        let mut dims = vec![0; count as usize];
+        let (none, text, into) = (null_mut(), null_mut(), dims.as_mut_ptr());
+        ask!(self.handle, inq_var, var, text, none, none, into, none)?;
+        Ok(Variable {
+            name,
+            kind: Kind::from_number(kind)?,
+            dims,
+            attributes,
+        })
+    }
+
+    fn var_named(&mut self, name: &CStr) -> Result<i32> {
+        let mut var = 0;
+        ask!(self.handle, inq_varid, name.as_ptr(), &mut var)?;
+        Ok(var)
+    }
+
+    fn rename_dim(&mut self, dim: i32, name: &CStr) -> Result<()> {
+        ask!(self.handle, rename_dim, dim, name.as_ptr())
+    }
+
+    fn rename_var(&mut self, var: i32, name: &CStr) -> Result<()> {
+        ask!(self.handle, rename_var, var, name.as_ptr())
+    }
+
+    fn attribute(&mut self, var: i32, name: &CStr) -> Result<Attribute> {
+        self.handle.attribute(var, name)
+    }
+
+    fn attribute_at(&mut self, var: i32, index: i32) -> Result<CString> {
+        name(|text| ask!(self.handle, inq_attname, var, index, text))
+    }
+
+    fn attribute_named(&mut self, var: i32, name: &CStr) -> Result<i32> {
+        let mut index = 0;
+        ask!(self.handle, inq_attid, var, name.as_ptr(), &mut index)?;
+        Ok(index)
+    }
+
+    fn put_attribute(
+        &mut self,
+        var: i32,
+        name: &CStr,
+        stored: Kind,
+        memory: Kind,
+        values: &[u8],
+    ) -> Result<()> {
+        self.handle.put_attribute(var, name, stored, memory, values)
+    }
+
+    fn get_attribute(&mut self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
+        self.handle.get_attribute(var, name, memory)
+    }
+
+    fn rename_attribute(&mut self, var: i32, name: &CStr, new: &CStr) -> Result<()> {
+        ask!(self.handle, rename_att, var, name.as_ptr(), new.as_ptr())
+    }
+
+    fn delete_attribute(&mut self, var: i32, name: &CStr) -> Result<()> {
+        ask!(self.handle, del_att, var, name.as_ptr())
+    }
+
+    fn write(&mut self, writes: &mut [Write]) -> Result<()> {
+        self.library.write(&self.handle, writes)
+    }
+
+    fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
+        self.library.read(&self.handle, var, kind, regions, data)
+    }
+}
