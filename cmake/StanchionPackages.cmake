@@ -18,7 +18,7 @@ set(STANCHION_PLAIN_fenix fenix)
 
 set(STANCHION_HEADERS kvtree.h kvtree_util.h redset.h stanchion.h)
 set(STANCHION_MPI_HEADERS
-    kvtree_mpi.h rankstr_mpi.h fenix.h fenix_data_subset.h fenix_process_recovery.h fenix_data_recovery.h)
+    kvtree_mpi.h rankstr_mpi.h pio.h fenix.h fenix_data_subset.h fenix_process_recovery.h fenix_data_recovery.h)
 if(STANCHION_MPI)
   list(APPEND STANCHION_HEADERS ${STANCHION_MPI_HEADERS})
 endif()

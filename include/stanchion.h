@@ -139,6 +139,18 @@ int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
 int stanchion_fenix_checksums(int on);
 #endif
 
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the
+ * default) if an element is in their maps more than once. Before the first call the environment variable
+ * STANCHION_PIO_STRICT decides. To be the same on all ranks.
+ *
+ * # Returns
+ * The setting until now.
+ */
+int stanchion_pio_strict(int on);
+#endif
+
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);

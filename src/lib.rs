@@ -79,6 +79,18 @@ pub mod exports {
         kvtree_util_set_str, kvtree_util_set_unsigned_long,
     };
     #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_decomp::{
+        PIOc_InitDecomp, PIOc_InitDecomp_ReadOnly, PIOc_InitDecomp_bc, PIOc_freedecomp,
+        PIOc_get_local_array_size, PIOc_init_decomp, PIOc_set_blocksize,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_iosystem::{
+        PIOc_Init_Intracomm, PIOc_Init_Intracomm_from_F90, PIOc_Set_File_Error_Handling,
+        PIOc_Set_IOSystem_Error_Handling, PIOc_finalize, PIOc_free_iosystem, PIOc_get_iosystem,
+        PIOc_get_numiotasks, PIOc_iam_iotask, PIOc_iosystem_is_active, PIOc_iotask_rank,
+        PIOc_set_hint, PIOc_set_iosystem_error_handling, PIOc_set_rearr_opts,
+    };
+    #[cfg(feature = "mpi")]
     pub use crate::capi::rankstr_mpi::{rankstr_mpi, rankstr_mpi_comm_split};
     pub use crate::capi::redset::{
         redset_filelist_count, redset_filelist_file, redset_filelist_get_data_partner,
@@ -97,6 +109,8 @@ pub mod exports {
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_pio::stanchion_pio_strict;
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,

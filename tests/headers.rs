@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Header and the Rust files whose functions it declares, in this order.
-const HEADERS: [(&str, &[&str]); 10] = [
+const HEADERS: [(&str, &[&str]); 11] = [
     ("kvtree.h", &["kvtree.rs", "kvtree_file.rs"]),
     ("kvtree_util.h", &["kvtree_util.rs"]),
     ("kvtree_mpi.h", &["kvtree_mpi.rs"]),
@@ -20,9 +20,15 @@ const HEADERS: [(&str, &[&str]); 10] = [
         &["fenix_process.rs", "fenix.rs", "fenix_store.rs"],
     ),
     ("fenix_data_recovery.h", &[]),
+    ("pio.h", &["pio_iosystem.rs", "pio_decomp.rs"]),
     (
         "stanchion.h",
-        &["stanchion.rs", "stanchion_redset.rs", "stanchion_fenix.rs"],
+        &[
+            "stanchion.rs",
+            "stanchion_redset.rs",
+            "stanchion_fenix.rs",
+            "stanchion_pio.rs",
+        ],
     ),
 ];
 
@@ -35,9 +41,15 @@ fn config() -> Config {
         no_includes: true,
         line_length: 110,
         // What takes an MPI_Comm: programs without MPI include the same header.
-        defines: [("feature = mpi".into(), "REDSET_ENABLE_MPI".into())].into(),
+        // And what differs between the two ABIs of PIO.
+        defines: [
+            ("feature = mpi".into(), "REDSET_ENABLE_MPI".into()),
+            ("feature = pio_ncar".into(), "STANCHION_PIO_NCAR".into()),
+        ]
+        .into(),
         export: ExportConfig {
             item_types: vec![ItemType::Functions],
+            rename: [("c_bool".into(), "bool".into())].into(),
             ..Default::default()
         },
         ..Default::default()
@@ -58,6 +70,7 @@ fn declarations(source: &Path) -> String {
     let mut text = Vec::new();
     bindings.write(&mut text);
     let text = String::from_utf8(text).expect("UTF-8");
+    let text = text.replace("defined(STANCHION_PIO_NCAR)", "STANCHION_PIO_NCAR");
     text.trim().replace(" (void)", "(void)") + "\n\n"
 }
 

@@ -36,6 +36,16 @@ pub mod kvtree_format;
 #[cfg(feature = "mpi")]
 pub mod kvtree_mpi;
 pub mod kvtree_util;
+#[cfg(feature = "mpi")]
+pub mod pio_decomp;
+#[cfg(feature = "mpi")]
+mod pio_errors;
+#[cfg(feature = "mpi")]
+pub mod pio_iosystem;
+#[cfg(feature = "mpi")]
+mod pio_registry;
+#[cfg(feature = "mpi")]
+pub mod pio_types;
 mod ptr;
 #[cfg(feature = "mpi")]
 pub mod raise;
@@ -47,6 +57,8 @@ pub mod redset_mpi;
 pub mod stanchion;
 #[cfg(feature = "mpi")]
 pub mod stanchion_fenix;
+#[cfg(feature = "mpi")]
+pub mod stanchion_pio;
 #[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 

@@ -37,7 +37,9 @@ pub use info::Info;
 pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, is_running, return_errors, split};
-pub use user::{is_proc_null, is_resilient, null_comm, revoke_for_user, split_for_user};
+pub use user::{
+    comm_of_fortran, is_proc_null, is_resilient, null_comm, revoke_for_user, split_for_user,
+};
 
 const PIECE: usize = 1 << 30;
 const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
@@ -130,6 +132,12 @@ impl MpiComm {
     pub(super) fn adopt(comm: MPI_Comm) -> Result<Self> {
         return_errors(comm)?;
         Self::new(comm, Kind::Owned)
+    }
+
+    /// Ends the job. Only where the user has asked for that.
+    pub fn abort(&self, code: c_int) {
+        // SAFETY: `self.comm` is valid for the life of `self`.
+        unsafe { ffi::MPI_Abort(self.comm, code) };
     }
 
     pub fn handle(&self) -> MPI_Comm {

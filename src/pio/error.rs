@@ -102,16 +102,49 @@ impl From<comm::Error> for Error {
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere, or the code of the lowest rank
 /// that failed everywhere.
 pub fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    let own = match &local {
-        Ok(_) => u64::MAX,
-        Err(error) => (comm.rank() as u64) << 32 | u64::from(error.code() as u32),
-    };
-    let mut lowest = [own];
+    let mut lowest = [failure_of(comm, &local)];
     comm.allreduce(Op::Min, &mut lowest)?;
-    if lowest[0] == u64::MAX {
+    verdict(comm, local, lowest[0])
+}
+
+/// As [`agree`] for ranks that must want the same: an error everywhere unless all digests are equal.
+pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> Result<T> {
+    let (least, most) = match &local {
+        Ok((_, digest)) => (*digest, !*digest),
+        Err(_) => (NO_FAILURE, NO_FAILURE),
+    };
+    let mut lowest = [failure_of(comm, &local), least, most];
+    comm.allreduce(Op::Min, &mut lowest)?;
+    let local = verdict(comm, local, lowest[0])?;
+    if lowest[1] == !lowest[2] {
+        return Ok(local.0);
+    }
+    let text = format!("the ranks ask for different {what}");
+    match comm.rank() {
+        0 => Err(Error::Invalid(text)),
+        _ => Err(Error::Peer {
+            rank: 0,
+            code: EINVAL,
+            text,
+        }),
+    }
+}
+
+const NO_FAILURE: u64 = u64::MAX;
+
+/// Rank and code of a failure, such that the lowest rank has the lowest number.
+fn failure_of<C: Comm, T>(comm: &C, local: &Result<T>) -> u64 {
+    match local {
+        Ok(_) => NO_FAILURE,
+        Err(error) => (comm.rank() as u64) << 32 | u64::from(error.code() as u32),
+    }
+}
+
+fn verdict<C: Comm, T>(comm: &C, local: Result<T>, failure: u64) -> Result<T> {
+    if failure == NO_FAILURE {
         return local;
     }
-    let (rank, code) = ((lowest[0] >> 32) as usize, lowest[0] as u32 as i32);
+    let (rank, code) = ((failure >> 32) as usize, failure as u32 as i32);
     let text = match &local {
         Err(error) if rank == comm.rank() => error.to_string(),
         _ => String::new(),
@@ -120,5 +153,47 @@ pub fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
     match local {
         Err(error) if rank == comm.rank() => Err(error),
         _ => Err(Error::Peer { rank, code, text }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::local::run;
+
+    #[test]
+    fn the_lowest_rank_that_failed_decides() {
+        let ended = run(4, |comm| {
+            let local = match comm.rank() {
+                1 => Err(Error::Memory(7)),
+                3 => Err(Error::Null("map")),
+                rank => Ok(rank),
+            };
+            agree(&comm, local).unwrap_err()
+        });
+        assert!(ended.iter().all(|error| error.code() == ENOMEM));
+        let own = ended.iter().filter(|e| !matches!(e, Error::Peer { .. }));
+        assert_eq!(own.count(), 1);
+    }
+
+    #[test]
+    fn ranks_that_want_different_things_are_told_so() {
+        let verdicts = |digest: fn(usize) -> Result<u64>| {
+            let ended = run(3, |comm| {
+                let local = digest(comm.rank()).map(|digest| (comm.rank(), digest));
+                agree_same(&comm, "dimensions", local)
+            });
+            ended
+                .into_iter()
+                .map(|verdict| verdict.map_err(|e| e.code()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts(|_| Ok(9)), [Ok(0), Ok(1), Ok(2)]);
+        assert_eq!(verdicts(|rank| Ok(rank as u64 / 2)), [Err(EINVAL); 3]);
+        let one_fails = |rank| match rank {
+            1 => Err(Error::Kind(99)),
+            _ => Ok(rank as u64),
+        };
+        assert_eq!(verdicts(one_fails), [Err(EBADTYPE); 3]);
     }
 }

@@ -1,6 +1,6 @@
 //! An I/O system: a communicator, some of whose ranks do the reading and writing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::groups::Groups;
 use super::plan::{Cache, Rearranger};
@@ -50,7 +50,7 @@ pub struct IoSystem<C: Comm> {
     pub io_ranks: Vec<usize>,
     /// What a decomposition gets that does not ask for another.
     pub rearranger: Rearranger,
-    pub flow: Flow,
+    pub flow: Cell<Flow>,
     pub groups: Groups,
     pub(super) plans: RefCell<Cache>,
 }
@@ -67,7 +67,7 @@ impl<C: Comm> IoSystem<C> {
             io,
             io_ranks,
             rearranger,
-            flow: Flow::default(),
+            flow: Cell::default(),
             groups,
             plans: RefCell::default(),
         })

@@ -37,7 +37,7 @@ mod regions;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
-pub use error::{Error, Result, agree};
+pub use error::{Error, Result, agree, agree_same};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};
 pub use kind::Kind;

@@ -65,9 +65,15 @@ impl MpiComm {
             let found = self.take_piece(tag, &mut parcels)?;
             match &mut barrier {
                 None if flight.has_landed() => barrier = Some(self.start_barrier()?),
-                Some(barrier) if self.has_ended(barrier)? => return Ok(parcels),
-                _ if !found => thread::yield_now(),
-                _ => {}
+                None => {}
+                Some(barrier) => {
+                    if self.has_ended(barrier)? {
+                        return Ok(parcels);
+                    }
+                }
+            }
+            if !found {
+                thread::yield_now();
             }
         }
     }

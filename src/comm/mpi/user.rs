@@ -292,6 +292,12 @@ pub fn null_comm() -> MPI_Comm {
     unsafe { ffi::RSMPI_COMM_NULL }
 }
 
+/// The communicator that Fortran knows by this number.
+pub fn comm_of_fortran(number: c_int) -> MPI_Comm {
+    // SAFETY: only translates; what no communicator has becomes a null handle or is found out at its first use.
+    unsafe { ffi::RSMPI_Comm_f2c(number as _) }
+}
+
 /// Whether `rank` stands for nobody.
 pub fn is_proc_null(rank: c_int) -> bool {
     // SAFETY: a constant of the MPI library.

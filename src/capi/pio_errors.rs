@@ -1,0 +1,116 @@
+//! What becomes of an error of PIO: one place for all of its functions.
+//!
+//! A code goes back to the caller in any case, the same one on all ranks of a collective call. With the handler
+//! PIO_INTERNAL_ERROR the rank that failed says why on standard error as well, and ends the job if the
+//! environment variable STANCHION_PIO_INTERNAL is `abort`.
+
+use super::{error, guard};
+use crate::comm::mpi::MpiComm;
+use crate::log;
+use crate::pio::{Error, Result, error::EIO};
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+pub(super) const PIO_NOERR: c_int = 0;
+/// What a panic becomes.
+const PIO_EIO: c_int = EIO;
+
+/// How errors of an I/O system are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handler(c_int);
+
+impl Handler {
+    const INTERNAL: Handler = Handler(-51);
+
+    /// The last one is PIO_RETURN_ERROR; the SCORPIO ABI has PIO_REDUCE_ERROR before it.
+    const LAST: c_int = if cfg!(feature = "pio_ncar") { -53 } else { -54 };
+
+    pub(super) fn from_number(method: c_int) -> Result<Self> {
+        match (Self::LAST..=Self::INTERNAL.0).contains(&method) {
+            true => Ok(Self(method)),
+            false => Err(Error::Invalid(format!(
+                "{method} is not a way to handle errors"
+            ))),
+        }
+    }
+
+    pub(super) fn number(self) -> c_int {
+        self.0
+    }
+}
+
+thread_local! {
+    static DEFAULT: Cell<Handler> = const { Cell::new(Handler::INTERNAL) };
+}
+
+/// For new I/O systems, and for calls that name none.
+pub(super) fn default_handler() -> Handler {
+    DEFAULT.get()
+}
+
+/// Returns the one until now.
+pub(super) fn set_default_handler(handler: Handler) -> Handler {
+    DEFAULT.replace(handler)
+}
+
+/// Runs a call that belongs to no I/O system.
+pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
+    guard(PIO_EIO, || conclude(default_handler(), None, body()))
+}
+
+/// As [`status`] for a call that returns a number of its own if it succeeds.
+pub(super) fn number(body: impl FnOnce() -> Result<c_int>) -> c_int {
+    guard(PIO_EIO, || match body() {
+        Ok(number) => number,
+        Err(error) => conclude(default_handler(), None, Err(error)),
+    })
+}
+
+/// Tells of an error as `handler` wants it, and returns its code.
+pub(super) fn conclude(handler: Handler, comm: Option<&MpiComm>, outcome: Result<()>) -> c_int {
+    let Err(error) = outcome else {
+        return PIO_NOERR;
+    };
+    error::remember(&error);
+    // Whoever failed first has its own error, all others have heard of it.
+    if handler == Handler::INTERNAL && !matches!(error, Error::Peer { .. }) {
+        complain(&error);
+        if let Some(comm) = comm.filter(|_| is_fatal()) {
+            comm.abort(error.code());
+        }
+    }
+    error.code()
+}
+
+fn complain(error: &Error) {
+    // Logged errors have been printed already.
+    if log::level() < log::Level::Error as i32 {
+        eprintln!("stanchion: {error} (PIO error {})", error.code());
+    }
+}
+
+fn is_fatal() -> bool {
+    static FATAL: OnceLock<bool> = OnceLock::new();
+    *FATAL.get_or_init(|| std::env::var_os("STANCHION_PIO_INTERNAL").is_some_and(|v| v == "abort"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_are_known_by_their_numbers() {
+        let known = if cfg!(feature = "pio_ncar") { 3 } else { 4 };
+        let found = (-60..=0).filter(|method| Handler::from_number(*method).is_ok());
+        assert!(found.eq(-50 - known..=-51));
+    }
+
+    #[test]
+    fn a_code_is_returned_and_the_text_kept() {
+        let outcome = Err(Error::Null("name"));
+        assert_eq!(conclude(Handler(Handler::LAST), None, outcome), -36);
+        assert!(error::last().contains("name"));
+        assert_eq!(conclude(Handler::INTERNAL, None, Ok(())), PIO_NOERR);
+    }
+}
