@@ -16,6 +16,7 @@ pub mod erasure;
 pub mod fenix;
 pub mod kvtree;
 pub mod log;
+mod pages;
 pub mod pio;
 pub mod rankstr;
 pub mod redset;

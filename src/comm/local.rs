@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::{Comm, Error, Op, Result, Tag, Underway, check_length, check_rank};
+use super::{Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_rank};
 
 /// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -271,6 +271,17 @@ impl Comm for LocalComm {
         // Every receive runs even after a failure, as it does under MPI.
         let ended = recvs.iter_mut().map(|(from, b)| self.recv(*from, tag, b));
         ended.fold(Ok(()), Result::and)
+    }
+
+    /// Nothing is ever under way here: a message is with its receiver as soon as it is sent.
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        _limit: Limit,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        self.transfer(tag, sends, recvs)
     }
 
     fn start(

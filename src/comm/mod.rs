@@ -31,6 +31,15 @@ pub enum Op {
     Max,
 }
 
+/// How many messages a rank may have under way at once; `None` is any number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    pub sends: Option<usize>,
+    pub receives: Option<usize>,
+    /// Whether a message is sent only when its receiver waits for it.
+    pub handshake: bool,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The transport reported a failure; `code` is its own number for it.
@@ -86,6 +95,16 @@ pub trait Comm: Sized {
     fn transfer(
         &self,
         tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()>;
+
+    /// As [`Comm::transfer`] with at most so many messages under way. All ranks give the same limit and
+    /// their messages in ascending order of ranks: then somebody can always go on.
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        limit: Limit,
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()>;

@@ -16,6 +16,7 @@ mod flight;
 mod info;
 pub(super) mod registry;
 mod user;
+mod window;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
-use super::{Comm, Error, Op, Result, Tag, check_length, check_rank, ulfm};
+use super::{Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
@@ -330,6 +331,21 @@ impl Comm for MpiComm {
             flight.note(started);
         }
         flight.finish()
+    }
+
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        limit: Limit,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        if limit == Limit::default() {
+            return self.transfer(tag, sends, recvs);
+        }
+        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        self.transfer_in_window(tag, limit, sends, recvs)
     }
 
     /// As [`Comm::transfer`] in what it does about failures.

@@ -4,6 +4,8 @@
 //! within one element, or one row where rows are short against a block and so cost no balance. So the task of
 //! an element follows by division. Given regions are searched dimension by dimension.
 
+use std::collections::BTreeMap;
+
 use super::map::Map;
 use super::sequence::{Builder, Run, Sequence};
 use super::{Error, Regions, Result};
@@ -47,8 +49,9 @@ impl Blocks {
         }
     }
 
-    /// What each task gets of a rank's elements, in ascending order of tasks.
-    pub(super) fn shares(&self, map: &Map) -> Result<Vec<Share>> {
+    /// What each task gets of a rank's elements, in ascending order of tasks; and the elements in the order
+    /// in which the tasks get them.
+    pub(super) fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
         match self {
             Blocks::Even(even) => Ok(even.shares(map)),
             Blocks::Given(given) => given.shares(map),
@@ -115,7 +118,7 @@ impl Even {
         regions
     }
 
-    fn shares(&self, map: &Map) -> Vec<Share> {
+    fn shares(&self, map: Map) -> (Vec<Share>, Sequence) {
         let mut cursor = map.globals.cursor();
         let mut found = Vec::new();
         while let Some(first) = cursor.peek() {
@@ -129,15 +132,14 @@ impl Even {
             found.push((task, places.finish()));
         }
         let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
-        let locals = map.locals.clone().split(&lengths);
+        let locals = map.locals.split(&lengths);
         let shares = found.into_iter().zip(locals);
-        shares
-            .map(|((task, places), locals)| Share {
-                task,
-                locals,
-                places,
-            })
-            .collect()
+        let share = |((task, places), locals)| Share {
+            task,
+            locals,
+            places,
+        };
+        (shares.map(share).collect(), map.globals)
     }
 }
 
@@ -202,37 +204,46 @@ impl Given {
         Ok((task, place_in(count, &inside), left))
     }
 
-    fn shares(&self, map: &Map) -> Result<Vec<Share>> {
-        let mut shares = std::collections::BTreeMap::<usize, (Builder, Builder)>::new();
-        let mut globals = map.globals.cursor();
-        let mut locals = map.locals.cursor();
+    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+        let mut parts = BTreeMap::<usize, Part>::new();
+        let (mut globals, mut locals) = (map.globals.cursor(), map.locals.cursor());
         while let Some(global) = globals.peek() {
             let (task, place, left) = self.home(global)?;
-            let (Some(run), Some(local)) = (globals.take_below(global + left), locals.peek())
-            else {
+            // A run of ascending numbers below the end of a row lies in that row.
+            let Some(run) = globals.take_below(global + left) else {
                 break;
             };
-            // A run of ascending numbers below the end of a row lies in that row.
-            let (places, theirs) = shares.entry(task).or_default();
-            let start = place + run.start - global;
-            places.push_run(Run { start, ..run });
-            let mut missing = run.length * run.repeat;
+            let part = parts.entry(task).or_default();
+            part.globals.push_run(run);
+            let start = place + (run.start - global);
+            part.places.push_run(Run { start, ..run });
+            let mut missing = run.count();
             while let Some(run) = locals.take(missing) {
-                missing -= run.length * run.repeat;
-                theirs.push_run(run);
-                if missing == 0 {
-                    break;
-                }
+                missing -= run.count();
+                part.locals.push_run(run);
             }
-            debug_assert_eq!(missing, 0, "after place {local}");
         }
-        let share = |(task, (places, locals)): (usize, (Builder, Builder))| Share {
-            task,
-            locals: locals.finish(),
-            places: places.finish(),
+        let mut order = Builder::default();
+        let share = |(task, part): (usize, Part)| {
+            let globals = part.globals.finish();
+            globals.runs().for_each(|run| order.push_run(run));
+            Share {
+                task,
+                locals: part.locals.finish(),
+                places: part.places.finish(),
+            }
         };
-        Ok(shares.into_iter().map(share).collect())
+        let shares = parts.into_iter().map(share).collect();
+        Ok((shares, order.finish()))
     }
+}
+
+/// What one task gets, as it is found.
+#[derive(Default)]
+struct Part {
+    globals: Builder,
+    locals: Builder,
+    places: Builder,
 }
 
 fn coordinates(dims: &[u64], mut place: u64) -> Vec<u64> {

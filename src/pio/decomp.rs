@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use super::cache::Key;
 use super::plan::{Plan, Rearranger};
+use super::planning;
 use super::{IoSystem, Kind, Result};
-use crate::comm::Comm;
+use crate::comm::{Comm, Op};
 
 /// What a rank asks for.
 #[derive(Clone, Debug)]
@@ -17,7 +19,7 @@ pub struct Layout<'a> {
     pub rearranger: Rearranger,
     /// Only for reading: an element may be held in many places.
     pub read_only: bool,
-    /// What this I/O task shall hold instead of what the rearranger chooses: start and count.
+    /// What this I/O task shall hold instead of what the box rearranger chooses: start and count.
     pub io_region: Option<(&'a [u64], &'a [u64])>,
     /// The fewest bytes that an I/O task is used for.
     pub block_size: u64,
@@ -34,8 +36,13 @@ pub struct Decomp {
 
 impl Decomp {
     /// Collective over the I/O system; all ranks give the same but for `map` and `io_region`.
-    pub fn new<C: Comm>(_system: &IoSystem<C>, _layout: &Layout) -> Result<Self> {
-        todo!()
+    pub fn new<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
+        Ok(Self {
+            kind: layout.kind,
+            dims: layout.dims.to_vec(),
+            read_only: layout.read_only,
+            plan: plan_for(system, layout)?,
+        })
     }
 
     /// Entries of this rank's map, holes included.
@@ -43,8 +50,26 @@ impl Decomp {
         self.plan.map_len()
     }
 
-    /// This rank's map as it was given.
+    /// This rank's map as it was given: from 1, 0 for a hole.
     pub fn map(&self) -> Vec<i64> {
-        todo!()
+        self.plan.map()
     }
+}
+
+/// One that all ranks have already, or a new one.
+fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Rc<Plan>> {
+    let key = Key::of(layout);
+    let known = system.plans.borrow().find(&key);
+    let own = known.unwrap_or(u64::MAX);
+    let mut ends = [own, !own];
+    system.comm.allreduce(Op::Min, &mut ends)?;
+    let same = ends[0] == !ends[1];
+    if let Some(id) = known.filter(|_| same) {
+        if let Some(plan) = system.plans.borrow().get(id) {
+            return Ok(plan);
+        }
+    }
+    let plan = Rc::new(planning::plan(system, layout)?);
+    system.plans.borrow_mut().insert(key, plan.clone());
+    Ok(plan)
 }

@@ -1,33 +1,330 @@
 //! Moving data along a plan, from the ranks to the I/O tasks and back.
+//!
+//! Only ranks that have something for each other talk. What is contiguous at both ends is sent from and
+//! received into its place; the rest goes through a buffer on the side where it is not. A rank's own elements
+//! never become a message.
 
-use super::{IoSystem, Plan, Result};
-use crate::comm::Comm;
+use super::iosystem::FlowControl;
+use super::packing::{pack as pack_places, unpack as unpack_places};
+use super::route::{Leg, Route};
+use super::{Error, IoSystem, Plan, Result, agree};
+use crate::comm::{Comm, Tag};
+use crate::pages;
+
+const TO_IO: Tag = 7110;
+const TO_BLOCKS: Tag = 7111;
+const FROM_BLOCKS: Tag = 7112;
+const TO_COMPUTE: Tag = 7113;
 
 /// The elements of a rank's array in the order in which they are sent, without holes. Local.
-pub fn pack(_plan: &Plan, _element: usize, _array: &[u8]) -> Result<Vec<u8>> {
-    todo!()
+pub fn pack(plan: &Plan, element: usize, array: &[u8]) -> Result<Vec<u8>> {
+    let mut packed = room(plan.packed_len(), element)?;
+    pack_legs(&plan.first.out, element, array, &mut packed);
+    Ok(packed)
 }
 
 /// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere
 /// nothing. Elements that no rank holds get `fill` (one element). Collective over the I/O system.
 pub fn collect<C: Comm>(
-    _system: &IoSystem<C>,
-    _plan: &Plan,
-    _element: usize,
-    _packed: &[u8],
-    _fill: &[u8],
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    packed: &[u8],
+    fill: &[u8],
 ) -> Result<Vec<u8>> {
-    todo!()
+    let held = to_io(system, plan, element, packed, fill)?;
+    if !plan.writes_blocks {
+        return Ok(held);
+    }
+    let moved = match &system.io {
+        Some(io) => to_blocks(io, plan, element, &held, fill),
+        None => Ok(Vec::new()),
+    };
+    agree(&system.comm, moved)
+}
+
+/// As [`collect`], but returns what the rearranger lets the I/O task hold ([`Plan::held`]).
+pub fn to_io<C: Comm>(
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    packed: &[u8],
+    fill: &[u8],
+) -> Result<Vec<u8>> {
+    let (comm, route) = (&system.comm, &plan.first);
+    let fits = check(packed.len() == plan.packed_len() * element && fill.len() == element);
+    let landing = Landing::new(comm, &route.into, route.disjoint, element);
+    let room = fits.and_then(|()| Ok((filled(route, element, fill)?, landing.room()?)));
+    let (mut held, aside) = agree(comm, room)?;
+    let outgoing = cut(&route.out, element, packed);
+    landing.carry(comm, TO_IO, system.flow.to_io, &outgoing, aside, &mut held)?;
+    Ok(held)
+}
+
+fn to_blocks<C: Comm>(
+    io: &C,
+    plan: &Plan,
+    element: usize,
+    held: &[u8],
+    fill: &[u8],
+) -> Result<Vec<u8>> {
+    let route = &plan.second;
+    let landing = Landing::new(io, &route.into, route.disjoint, element);
+    let room = || {
+        let packed = room_for_scattered(&route.out, element)?;
+        Ok((filled(route, element, fill)?, packed, landing.room()?))
+    };
+    let (mut blocks, mut packed, aside) = agree(io, room())?;
+    let outgoing = outgoing(&route.out, element, held, &mut packed);
+    landing.carry(
+        io,
+        TO_BLOCKS,
+        FlowControl::default(),
+        &outgoing,
+        aside,
+        &mut blocks,
+    )?;
+    Ok(blocks)
 }
 
 /// Brings what the I/O tasks read ([`Plan::read`]; empty elsewhere) into the arrays of all ranks. Holes keep
 /// what they had. Collective over the I/O system.
 pub fn distribute<C: Comm>(
-    _system: &IoSystem<C>,
-    _plan: &Plan,
-    _element: usize,
-    _held: &[u8],
-    _array: &mut [u8],
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    read: &[u8],
+    array: &mut [u8],
 ) -> Result<()> {
-    todo!()
+    if !plan.reads_blocks {
+        return to_compute(system, plan, element, read, array);
+    }
+    let moved = match &system.io {
+        Some(io) => from_blocks(io, plan, element, read),
+        None => Ok(Vec::new()),
+    };
+    let held = agree(&system.comm, moved)?;
+    to_compute(system, plan, element, &held, array)
 }
+
+fn from_blocks<C: Comm>(io: &C, plan: &Plan, element: usize, blocks: &[u8]) -> Result<Vec<u8>> {
+    let route = &plan.second;
+    let landing = Landing::new(io, &route.out, true, element);
+    let buffers = || {
+        check(blocks.len() as u64 == route.length * element as u64)?;
+        let packed = room_for_scattered(&route.into, element)?;
+        let held = room(plan.first.length as usize, element)?;
+        Ok((held, packed, landing.room()?))
+    };
+    let (mut held, mut packed, aside) = agree(io, buffers())?;
+    let outgoing = outgoing(&route.into, element, blocks, &mut packed);
+    landing.carry(
+        io,
+        FROM_BLOCKS,
+        FlowControl::default(),
+        &outgoing,
+        aside,
+        &mut held,
+    )?;
+    Ok(held)
+}
+
+/// As [`distribute`] from what the rearranger lets the I/O task hold ([`Plan::held`]).
+pub fn to_compute<C: Comm>(
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    held: &[u8],
+    array: &mut [u8],
+) -> Result<()> {
+    let (comm, route) = (&system.comm, &plan.first);
+    let landing = Landing::new(comm, &route.out, true, element);
+    let buffers = || {
+        check(held.len() as u64 == route.length * element as u64)?;
+        check(array.len() >= plan.map_len() * element)?;
+        Ok((room_for_scattered(&route.into, element)?, landing.room()?))
+    };
+    let (mut packed, aside) = agree(comm, buffers())?;
+    let outgoing = outgoing(&route.into, element, held, &mut packed);
+    landing.carry(
+        comm,
+        TO_COMPUTE,
+        system.flow.to_compute,
+        &outgoing,
+        aside,
+        array,
+    )
+}
+
+fn check(fits: bool) -> Result<()> {
+    let wrong = || Error::Invalid("a buffer is not as long as the decomposition says".into());
+    fits.then_some(()).ok_or_else(wrong)
+}
+
+fn room(elements: usize, element: usize) -> Result<Vec<u8>> {
+    let bytes = elements
+        .checked_mul(element)
+        .ok_or(Error::Memory(u64::MAX))?;
+    pages::zeroed(bytes).ok_or(Error::Memory(bytes as u64))
+}
+
+/// A buffer for what comes in, with `fill` where nothing may come.
+fn filled(route: &Route, element: usize, fill: &[u8]) -> Result<Vec<u8>> {
+    let mut buffer = room(route.length as usize, element)?;
+    if !route.covered && fill.iter().any(|byte| *byte != 0) {
+        let places = buffer.chunks_exact_mut(element);
+        places.for_each(|place| place.copy_from_slice(fill));
+    }
+    Ok(buffer)
+}
+
+fn pack_legs(legs: &[Leg], element: usize, array: &[u8], packed: &mut [u8]) {
+    let mut rest = packed;
+    for leg in legs {
+        let (now, later) = rest.split_at_mut(leg.places.len() as usize * element);
+        pack_places(&leg.places, element, array, now);
+        rest = later;
+    }
+}
+
+/// The parts of a packed buffer.
+fn cut<'a>(legs: &[Leg], element: usize, packed: &'a [u8]) -> Vec<(usize, &'a [u8])> {
+    let mut rest = packed;
+    let part = |leg: &Leg| {
+        let (now, later) = rest.split_at(leg.places.len() as usize * element);
+        rest = later;
+        (leg.rank, now)
+    };
+    legs.iter().map(part).collect()
+}
+
+/// Room for what has to be packed to be sent.
+fn room_for_scattered(legs: &[Leg], element: usize) -> Result<Vec<u8>> {
+    let scattered = legs.iter().filter(|leg| leg.places.as_block().is_none());
+    room(
+        scattered.map(|leg| leg.places.len() as usize).sum(),
+        element,
+    )
+}
+
+/// What goes out, straight from its place where it is contiguous.
+fn outgoing<'a>(
+    legs: &[Leg],
+    element: usize,
+    buffer: &'a [u8],
+    packed: &'a mut [u8],
+) -> Vec<(usize, &'a [u8])> {
+    let mut rest = packed;
+    let mut parts = Vec::with_capacity(legs.len());
+    for leg in legs {
+        let length = leg.places.len() as usize * element;
+        if let Some(start) = leg.places.as_block() {
+            parts.push((leg.rank, &buffer[start as usize * element..][..length]));
+            continue;
+        }
+        let (now, later) = rest.split_at_mut(length);
+        pack_places(&leg.places, element, buffer, now);
+        parts.push((leg.rank, &*now));
+        rest = later;
+    }
+    parts
+}
+
+/// How what comes in gets to its places.
+struct Landing<'a> {
+    legs: &'a [Leg],
+    element: usize,
+    own: usize,
+    /// Whether no two legs share a place: else the order in which they are unpacked matters.
+    disjoint: bool,
+}
+
+impl<'a> Landing<'a> {
+    fn new<C: Comm>(comm: &C, legs: &'a [Leg], disjoint: bool, element: usize) -> Self {
+        Self {
+            legs,
+            element,
+            own: comm.rank(),
+            disjoint,
+        }
+    }
+
+    fn bytes(&self, leg: &Leg) -> usize {
+        leg.places.len() as usize * self.element
+    }
+
+    /// Where in the buffer a message is received, unless it has to be unpacked.
+    fn direct(&self, leg: &Leg) -> Option<usize> {
+        let start = leg.places.as_block().filter(|_| self.disjoint)?;
+        Some(start as usize * self.element)
+    }
+
+    /// Room for the messages that have to be unpacked.
+    fn room(&self) -> Result<Vec<u8>> {
+        let others = self.legs.iter().filter(|leg| leg.rank != self.own);
+        let unpacked = others.filter(|leg| self.direct(leg).is_none());
+        room(
+            unpacked.map(|leg| leg.places.len() as usize).sum(),
+            self.element,
+        )
+    }
+
+    /// Sends what goes out, and takes in all legs.
+    fn carry<C: Comm>(
+        &self,
+        comm: &C,
+        tag: Tag,
+        flow: FlowControl,
+        outgoing: &[(usize, &[u8])],
+        mut aside: Vec<u8>,
+        buffer: &mut [u8],
+    ) -> Result<()> {
+        let (own, sends): (Vec<_>, Vec<_>) = outgoing.iter().partition(|(to, _)| *to == self.own);
+        let mut targets = self.targets(&mut aside, buffer);
+        comm.transfer_limited(tag, flow.limit(), &sends, &mut targets)?;
+        let mut rest = &aside[..];
+        for leg in self.legs {
+            let came = if leg.rank == self.own {
+                own.first().map(|(_, bytes)| *bytes)
+            } else if self.direct(leg).is_none() {
+                let (now, later) = rest.split_at(self.bytes(leg));
+                rest = later;
+                Some(now)
+            } else {
+                None
+            };
+            if let Some(bytes) = came {
+                unpack_places(&leg.places, self.element, bytes, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the messages of others are received, by rank.
+    fn targets<'b>(&self, aside: &'b mut [u8], buffer: &'b mut [u8]) -> Vec<(usize, &'b mut [u8])> {
+        let others = self.legs.iter().filter(|leg| leg.rank != self.own);
+        let (mut direct, unpacked): (Vec<_>, Vec<_>) =
+            others.partition(|leg| self.direct(leg).is_some());
+        let mut targets = Vec::with_capacity(self.legs.len());
+        let mut rest = aside;
+        for leg in unpacked {
+            let (now, later) = rest.split_at_mut(self.bytes(leg));
+            targets.push((leg.rank, now));
+            rest = later;
+        }
+        direct.sort_by_key(|leg| self.direct(leg));
+        let (mut rest, mut gone) = (buffer, 0);
+        for leg in direct {
+            let skip = self.direct(leg).unwrap_or(0) - gone;
+            let (now, later) = rest.split_at_mut(skip).1.split_at_mut(self.bytes(leg));
+            gone += skip + now.len();
+            targets.push((leg.rank, now));
+            rest = later;
+        }
+        targets.sort_by_key(|(rank, _)| *rank);
+        targets
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -101,9 +101,9 @@ mod tests {
             let io_ranks: Vec<_> = (0..tasks).map(|i| (base + i * stride) % size).collect();
             let groups = Groups::new(size, &io_ranks);
             let mut served = vec![0; size];
-            for task in 0..tasks {
+            for (task, io_rank) in io_ranks.iter().enumerate() {
                 let members = groups.members(task);
-                prop_assert!(members.contains(&io_ranks[task]));
+                prop_assert!(members.contains(io_rank));
                 prop_assert!(members.is_sorted());
                 prop_assert!((size / tasks..=size.div_ceil(tasks)).contains(&members.len()));
                 for rank in members {

@@ -2,10 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
+use super::cache::Cache;
 use super::groups::Groups;
-use super::plan::{Cache, Rearranger};
+use super::plan::Rearranger;
 use super::{Error, Result, agree};
-use crate::comm::Comm;
+use crate::comm::{Comm, Limit};
 
 /// Where the I/O tasks sit among the ranks.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,19 @@ pub struct FlowControl {
     pub nonblocking: bool,
     /// `None`: as many as there are.
     pub pending: Option<usize>,
+}
+
+impl FlowControl {
+    pub(super) fn limit(self) -> Limit {
+        Limit {
+            handshake: self.handshake,
+            receives: self.pending,
+            sends: match self.nonblocking {
+                true => self.pending,
+                false => Some(1),
+            },
+        }
+    }
 }
 
 impl Default for FlowControl {
@@ -56,9 +70,12 @@ pub struct IoSystem<C: Comm> {
 }
 
 impl<C: Comm> IoSystem<C> {
-    /// Collective over `comm`.
-    pub fn new(comm: C, placement: Placement, rearranger: Rearranger) -> Result<Self> {
-        let io_ranks = agree(&comm, io_ranks(comm.size(), placement))?;
+    /// Collective over `comm`, of which a copy is kept.
+    pub fn new(comm: &C, placement: Placement, rearranger: Rearranger) -> Result<Self> {
+        let io_ranks = agree(comm, io_ranks(comm.size(), placement))?;
+        // Messages of different I/O systems must not meet.
+        let copy = comm.split(Some(0), comm.rank() as i32)?;
+        let comm = copy.ok_or(Error::Comm("no copy of the communicator was made".into()))?;
         let own = io_ranks.iter().position(|rank| *rank == comm.rank());
         let io = comm.split(own.map(|_| 0), own.unwrap_or(0) as i32)?;
         let groups = Groups::new(comm.size(), &io_ranks);

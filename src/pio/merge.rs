@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use super::sequence::{Blocks, Builder, Sequence};
 
+#[derive(Default)]
 pub(super) struct Merged {
     /// Places in the global array, each once.
     pub(super) held: Sequence,

@@ -18,6 +18,7 @@
 //! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
 
 pub mod blocks;
+mod cache;
 mod coverage;
 pub mod darray;
 pub mod decomp;
@@ -33,7 +34,9 @@ pub mod map_file;
 mod merge;
 mod packing;
 pub mod plan;
+mod planning;
 mod regions;
+mod route;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};

@@ -29,7 +29,7 @@ impl Run {
         self.start.wrapping_add_signed(self.stride * index as i64)
     }
 
-    fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.length * self.repeat
     }
 
@@ -108,6 +108,21 @@ impl Sequence {
             Form::Runs(runs) => runs.capacity() * size_of::<Run>(),
             Form::Short(list) => list.capacity() * 4,
             Form::Long(list) => list.capacity() * 8,
+        }
+    }
+
+    /// How many blocks of consecutive numbers there are, about.
+    pub(super) fn stretches(&self) -> u64 {
+        fn breaks<T: Copy + PartialEq + std::ops::Add<Output = T> + From<u8>>(list: &[T]) -> u64 {
+            let pairs = list
+                .windows(2)
+                .filter(|pair| pair[0] + T::from(1) != pair[1]);
+            pairs.count() as u64 + u64::from(!list.is_empty())
+        }
+        match &self.form {
+            Form::Runs(runs) => runs.iter().map(|run| run.repeat).sum(),
+            Form::Short(list) => breaks(list),
+            Form::Long(list) => breaks(list),
         }
     }
 
@@ -295,7 +310,7 @@ impl Cursor<'_> {
 
     /// At most so many numbers.
     pub(super) fn take(&mut self, most: u64) -> Option<Run> {
-        let run = self.current()?;
+        let run = self.current().filter(|_| most > 0)?;
         let whole = (most / run.length).min(run.repeat - self.block);
         Some(self.take_of(run, whole, most))
     }

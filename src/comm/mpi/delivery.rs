@@ -63,16 +63,16 @@ impl MpiComm {
         let mut barrier: Option<MPI_Request> = None;
         loop {
             let found = self.take_piece(tag, &mut parcels)?;
-            match &mut barrier {
-                None if flight.has_landed() => barrier = Some(self.start_barrier()?),
-                None => {}
-                Some(barrier) => {
-                    if self.has_ended(barrier)? {
-                        return Ok(parcels);
-                    }
-                }
+            let ended = match &mut barrier {
+                Some(barrier) => self.has_ended(barrier)?,
+                None => false,
+            };
+            if ended {
+                return Ok(parcels);
             }
-            if !found {
+            if barrier.is_none() && flight.has_landed() {
+                barrier = Some(self.start_barrier()?);
+            } else if !found {
                 thread::yield_now();
             }
         }

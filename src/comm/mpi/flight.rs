@@ -162,6 +162,14 @@ impl Flight {
         Ok(())
     }
 
+    pub(super) fn under_way(&self) -> usize {
+        self.requests.len()
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.outcome.is_err()
+    }
+
     /// Completes all requests, one by one: MPI moves the others on while it waits for one.
     pub(super) fn finish(mut self) -> Result<()> {
         self.land()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::comm::{self, Op, Tag, Underway};
+use crate::comm::{self, Limit, Op, Tag, Underway};
 
 /// A communicator whose rank dies after so many operations.
 struct Mortal {
@@ -75,6 +75,16 @@ impl Comm for Mortal {
         recvs: &mut [(usize, &mut [u8])],
     ) -> comm::Result<()> {
         self.alive()?.transfer(tag, sends, recvs)
+    }
+
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        limit: Limit,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> comm::Result<()> {
+        self.alive()?.transfer_limited(tag, limit, sends, recvs)
     }
 
     fn start(

@@ -6,9 +6,10 @@ fn map_of(entries: &[i64], total: u64) -> Map {
 }
 
 /// Every element of a map must be at its place of its task, and come from its own place.
-fn check_shares(blocks: &Blocks, map: &Map) {
+fn check_shares(blocks: &Blocks, map: Map) {
     let entries = map.entries();
-    let shares = blocks.shares(map).unwrap();
+    let (shares, order) = blocks.shares(map).unwrap();
+    let mut order = order.numbers();
     assert!(shares.windows(2).all(|pair| pair[0].task < pair[1].task));
     let mut count = 0;
     for share in &shares {
@@ -17,6 +18,7 @@ fn check_shares(blocks: &Blocks, map: &Map) {
         for (local, place) in share.locals.numbers().zip(share.places.numbers()) {
             let global = blocks.global(share.task, place);
             assert_eq!(entries[local as usize], global as i64 + 1);
+            assert_eq!(order.next(), Some(global));
             count += 1;
         }
     }
@@ -48,7 +50,7 @@ proptest! {
         if !sorted {
             entries.sort_by_key(|e| (*e as u64 + 1).wrapping_mul(seed | 1).rotate_left(13));
         }
-        check_shares(&Blocks::Even(Even::new(&dims, 8, tasks, 1)), &map_of(&entries, total));
+        check_shares(&Blocks::Even(Even::new(&dims, 8, tasks, 1)), map_of(&entries, total));
     }
 
     #[test]
@@ -64,7 +66,7 @@ proptest! {
         let mut entries: Vec<i64> = (1..=total as i64).collect();
         entries.sort_by_key(|e| (*e as u64 + 1).wrapping_mul(seed | 1).rotate_left(13));
         let given = Given::new(&[rows, columns], regions).unwrap();
-        check_shares(&Blocks::Given(given), &map_of(&entries, total));
+        check_shares(&Blocks::Given(given), map_of(&entries, total));
     }
 }
 
@@ -97,7 +99,7 @@ fn regions_that_overlap_or_leave_elements_out_are_errors() {
     partial.push(&[0, 0], &[4, 3]);
     let given = Given::new(&[4, 5], partial).unwrap();
     assert!(matches!(
-        given.shares(&map_of(&[1, 4], 20)),
+        given.shares(map_of(&[1, 4], 20)),
         Err(Error::Homeless(3))
     ));
 }

@@ -1,0 +1,143 @@
+//! Plans that were made before: a decomposition that is the same on all ranks gets the same plan.
+//!
+//! A plan stays as long as a decomposition uses it, and some that none uses stay in case one is made again.
+
+use std::rc::Rc;
+
+use super::decomp::Layout;
+use super::plan::{Plan, Rearranger};
+
+/// All that a plan depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    map: [u64; 4],
+    map_len: usize,
+    dims: Vec<u64>,
+    element: usize,
+    rearranger: Rearranger,
+    read_only: bool,
+    strict: bool,
+    block_size: u64,
+    io_region: Option<(Vec<u64>, Vec<u64>)>,
+}
+
+impl Key {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let region = layout.io_region;
+        Self {
+            map: fingerprint(layout.map),
+            map_len: layout.map.len(),
+            dims: layout.dims.to_vec(),
+            element: layout.kind.size(),
+            rearranger: layout.rearranger,
+            read_only: layout.read_only,
+            strict: layout.strict,
+            block_size: layout.block_size,
+            io_region: region.map(|(start, count)| (start.to_vec(), count.to_vec())),
+        }
+    }
+}
+
+/// 256 bits that tell maps apart. Four lanes, so that the processor need not wait for one multiplication to
+/// begin the next.
+fn fingerprint(map: &[i64]) -> [u64; 4] {
+    const FACTORS: [u64; 4] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xd6e8_feb8_6659_fd93,
+        0xa076_1d64_78bd_642f,
+        0xe703_7ed1_a0b4_28db,
+    ];
+    let fold = |lane: u64, entry: i64, factor: u64| {
+        let product = u128::from(lane ^ entry as u64) * u128::from(factor);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let mut lanes = [1, 2, 3, 4];
+    let groups = map.chunks_exact(4);
+    let rest = groups.remainder();
+    for group in groups {
+        for lane in 0..4 {
+            lanes[lane] = fold(lanes[lane], group[lane], FACTORS[lane]);
+        }
+    }
+    for (lane, entry) in rest.iter().enumerate() {
+        lanes[lane] = fold(lanes[lane], *entry, FACTORS[lane]);
+    }
+    lanes
+}
+
+struct Entry {
+    key: Key,
+    /// The same on all ranks.
+    id: u64,
+    plan: Rc<Plan>,
+}
+
+/// Plans that none uses: so many, and so many bytes.
+const UNUSED: usize = 16;
+const UNUSED_BYTES: usize = 64 << 20;
+
+#[derive(Default)]
+pub(super) struct Cache {
+    /// The newest last.
+    entries: Vec<Entry>,
+    made: u64,
+}
+
+impl Cache {
+    /// The number of the plan, the same on all ranks that have it.
+    pub(super) fn find(&self, key: &Key) -> Option<u64> {
+        let found = self.entries.iter().rev().find(|entry| entry.key == *key);
+        found.map(|entry| entry.id)
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<Rc<Plan>> {
+        let found = self.entries.iter().find(|entry| entry.id == id);
+        found.map(|entry| entry.plan.clone())
+    }
+
+    pub(super) fn insert(&mut self, key: Key, plan: Rc<Plan>) {
+        self.made += 1;
+        let id = self.made;
+        self.entries.push(Entry { key, id, plan });
+        self.trim();
+    }
+
+    /// Forgets the oldest plans that none uses, beyond what may stay.
+    pub(super) fn trim(&mut self) {
+        let (mut count, mut bytes) = (0, 0);
+        let mut stays: Vec<bool> = Vec::with_capacity(self.entries.len());
+        for entry in self.entries.iter().rev() {
+            let unused = Rc::strong_count(&entry.plan) == 1;
+            if unused {
+                count += 1;
+                bytes += entry.plan.bytes();
+            }
+            stays.push(!unused || (count <= UNUSED && bytes <= UNUSED_BYTES));
+        }
+        let mut stays = stays.into_iter().rev();
+        self.entries.retain(|_| stays.next().unwrap_or(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_that_differ_a_little_are_told_apart() {
+        let map: Vec<i64> = (1..1000).collect();
+        let mut seen = std::collections::HashSet::from([fingerprint(&map), fingerprint(&map[1..])]);
+        for at in 0..map.len() {
+            for change in [1, -1, 64, 1 << 40] {
+                let mut other = map.clone();
+                other[at] += change;
+                assert!(seen.insert(fingerprint(&other)));
+            }
+        }
+        for at in 1..map.len() {
+            let mut swapped = map.clone();
+            swapped.swap(at - 1, at);
+            assert!(seen.insert(fingerprint(&swapped)));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Making plans.
+//!
+//! Box: every rank knows by arithmetic which task each of its elements goes to and tells it; a task learns
+//! who will send only from that. Subset: every rank sends its map to the I/O task of its group, which merges
+//! them. What the I/O tasks then hold is a map again, this time of blocks of the whole array on the I/O tasks:
+//! the box rearranger among the I/O tasks alone. It finds elements held twice in different groups, and its
+//! plan is kept where it pays.
+//!
+//! A rank that fails locally goes on without elements up to the next agreement.
+
+use super::blocks::{Blocks, Even, Given};
+use super::decomp::Layout;
+use super::map::Map;
+use super::merge::{Merged, merge};
+use super::plan::{Held, Plan, Rearranger};
+use super::route::{Found, Leg, PLANNING, Route, to_blocks};
+use super::sequence::Sequence;
+use super::{Error, IoSystem, Regions, Result, agree};
+use crate::comm::{self, Comm, Op};
+use crate::log;
+
+/// Regions of fewer bytes on average are made into blocks before they reach the file.
+const SMALL_REGION: u64 = 64 << 10;
+
+/// A read through blocks fetches at most so many elements for one that is wanted.
+const MOST_UNWANTED: u64 = 16;
+
+/// The number of elements of an array.
+pub(super) fn total(dims: &[u64]) -> Result<u64> {
+    let product = dims.iter().try_fold(1u64, |total, d| total.checked_mul(*d));
+    match product.filter(|total| *total > 0 && *total <= i64::MAX as u64) {
+        Some(total) if !dims.is_empty() => Ok(total),
+        _ => Err(Error::Invalid(format!(
+            "{dims:?} are no dimensions of an array"
+        ))),
+    }
+}
+
+pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+    let map = total(layout.dims).and_then(|total| Map::new(layout.map, total, system.comm.rank()));
+    match layout.rearranger {
+        Rearranger::Box => plan_box(system, layout, map),
+        Rearranger::Subset => plan_subset(system, layout, map),
+    }
+}
+
+fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>) -> Result<Plan> {
+    let blocks = blocks_of(system, layout);
+    let shares = map.and_then(|map| {
+        let (blocks, map_len) = (blocks?, map.length);
+        let (shares, globals) = blocks.shares(map)?;
+        Ok((blocks, shares, globals, map_len))
+    });
+    let (blocks, shares, globals, map_len) = agree(&system.comm, shares)?;
+    let task = system.io_rank();
+    let made = to_blocks(&system.comm, &system.io_ranks, task, &blocks, shares);
+    let checked = made.and_then(|(route, found)| {
+        let duplicate = found.duplicate.filter(|_| !layout.read_only);
+        match task.zip(duplicate) {
+            Some((task, place)) => Err(Error::Duplicate {
+                element: blocks.global(task, place),
+            }),
+            None => Ok((route, found)),
+        }
+    });
+    let (first, found) = agree(&system.comm, checked)?;
+    let mut sums = [found.held];
+    system.comm.allreduce(Op::Sum, &mut sums)?;
+    let mut longest = [first.length];
+    system.comm.allreduce(Op::Max, &mut longest)?;
+    let straight = task.map_or_else(Regions::default, |task| blocks.regions(task));
+    Ok(Plan {
+        map_len,
+        globals,
+        held: Held::Regions(straight.clone()),
+        straight,
+        first,
+        second: Route::default(),
+        writes_blocks: false,
+        reads_blocks: false,
+        blocks: Regions::default(),
+        longest: longest[0],
+        has_holes: sums[0] < total(layout.dims)?,
+    })
+}
+
+/// Even blocks, or the regions that the user gives on the I/O tasks.
+fn blocks_of<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Blocks> {
+    let given = layout.io_region.filter(|_| system.io.is_some());
+    let mut any = [u64::from(given.is_some())];
+    system.comm.allreduce(Op::Max, &mut any)?;
+    if any[0] == 0 {
+        let (element, tasks) = (layout.kind.size(), system.io_ranks.len());
+        total(layout.dims)?;
+        let even = Even::new(layout.dims, element, tasks, layout.block_size);
+        return Ok(Blocks::Even(even));
+    }
+    let regions = share_regions(system, layout.dims.len(), given)?;
+    Given::new(layout.dims, regions).map(Blocks::Given)
+}
+
+/// The regions of all I/O tasks, on all ranks.
+fn share_regions<C: Comm>(
+    system: &IoSystem<C>,
+    dimensions: usize,
+    given: Option<(&[u64], &[u64])>,
+) -> Result<Regions> {
+    let width = 2 * dimensions;
+    let mut all = vec![0; system.io_ranks.len() * width * 8];
+    if let Some(io) = &system.io {
+        let mut own = vec![0; width];
+        if let Some((start, count)) = given.filter(|(s, c)| s.len() + c.len() == width) {
+            own[..dimensions].copy_from_slice(start);
+            own[dimensions..].copy_from_slice(count);
+        }
+        let own: Vec<u8> = own.into_iter().flat_map(u64::to_le_bytes).collect();
+        io.allgather(&own, &mut all)?;
+    }
+    system.comm.bcast(system.io_root(), &mut all)?;
+    let words = all.chunks(8).filter_map(|word| word.first_chunk());
+    let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+    let mut regions = Regions::new(dimensions);
+    for region in words.chunks(width) {
+        regions.push(&region[..dimensions], &region[dimensions..]);
+    }
+    Ok(regions)
+}
+
+fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>) -> Result<Plan> {
+    let map = agree(&system.comm, map)?;
+    let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
+    let (members, merged) = gather_maps(system, io_rank, &map.globals)?;
+    let (merged, gathered) = match merged {
+        Ok(merged) => (merged, Ok(())),
+        Err(error) => (Merged::default(), Err(error)),
+    };
+    let Merged {
+        held,
+        places,
+        duplicate,
+    } = merged;
+    let legs = members.into_iter().zip(places);
+    let first = Route {
+        out: vec![Leg {
+            rank: io_rank,
+            places: map.locals,
+        }],
+        into: legs.map(|(rank, places)| Leg { rank, places }).collect(),
+        length: held.len(),
+        covered: true,
+        disjoint: duplicate.is_none(),
+    };
+    let second = second_way(system, layout, &held);
+    let checked = gathered.and(second).and_then(|(route, regions, found)| {
+        match duplicate.or(found.duplicate).filter(|_| !layout.read_only) {
+            Some(element) if layout.strict => Err(Error::Duplicate { element }),
+            duplicate => Ok((route, regions, found, duplicate)),
+        }
+    });
+    let (second, blocks, found, duplicate) = agree(&system.comm, checked)?;
+    if let Some(element) = duplicate {
+        log!(
+            Warning,
+            "element {element} of the array is held in more than one place of the maps; what is written of it is that of the last rank"
+        );
+    }
+    finish_subset(
+        system,
+        layout,
+        Halves {
+            map_len: map.length,
+            globals: map.globals,
+            first,
+            second,
+            held,
+            blocks,
+            found,
+        },
+    )
+}
+
+/// On an I/O task, the ranks of its group and what they hold together.
+fn gather_maps<C: Comm>(
+    system: &IoSystem<C>,
+    io_rank: usize,
+    own: &Sequence,
+) -> Result<(Vec<usize>, Result<Merged>)> {
+    let rank = system.comm.rank();
+    let members = system.io_rank().map(|task| system.groups.members(task));
+    let members = members.unwrap_or_default();
+    let message = if io_rank == rank {
+        Vec::new()
+    } else {
+        own.to_bytes()
+    };
+    let sends: Vec<(usize, &[u8])> = match io_rank == rank {
+        true => Vec::new(),
+        false => vec![(io_rank, &message[..])],
+    };
+    let from: Vec<usize> = members.iter().copied().filter(|m| *m != rank).collect();
+    let mut came = comm::transfer_unsized(&system.comm, PLANNING + 2, &sends, &from)?.into_iter();
+    let lists = members.iter().map(|member| match *member == rank {
+        true => Ok(own.clone()),
+        false => Sequence::from_bytes(&came.next().unwrap_or_default()),
+    });
+    let lists = lists.collect::<Result<Vec<Sequence>>>();
+    Ok((members, lists.map(|lists| merge(&lists))))
+}
+
+/// From what the I/O tasks hold to blocks.
+fn second_way<C: Comm>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    held: &Sequence,
+) -> Result<(Route, Regions, Found)> {
+    let Some(io) = &system.io else {
+        return Ok(Default::default());
+    };
+    let map = Map {
+        length: held.len() as usize,
+        globals: held.clone(),
+        locals: Sequence::block(0, held.len()),
+    };
+    let even = Even::new(
+        layout.dims,
+        layout.kind.size(),
+        io.size(),
+        layout.block_size,
+    );
+    let blocks = Blocks::Even(even);
+    let (shares, _) = blocks.shares(map)?;
+    let ranks: Vec<usize> = (0..io.size()).collect();
+    let task = io.rank();
+    let (route, mut found) = to_blocks(io, &ranks, Some(task), &blocks, shares)?;
+    found.duplicate = found.duplicate.map(|place| blocks.global(task, place));
+    Ok((route, blocks.regions(task), found))
+}
+
+/// Both halves of a subset plan, before it is decided which are kept.
+struct Halves {
+    map_len: usize,
+    globals: Sequence,
+    first: Route,
+    second: Route,
+    held: Sequence,
+    blocks: Regions,
+    found: Found,
+}
+
+fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves) -> Result<Plan> {
+    let total = total(layout.dims)?;
+    let stretches = halves.held.stretches();
+    let mut sums = [halves.held.len(), stretches, halves.found.held];
+    system.comm.allreduce(Op::Sum, &mut sums)?;
+    let [held, stretches, covered] = sums;
+    let small = held * (layout.kind.size() as u64) < stretches * SMALL_REGION;
+    let small = small && stretches > system.io_ranks.len() as u64;
+    let has_holes = covered < total;
+    let writes_blocks = !layout.read_only && (small || has_holes);
+    let reads_blocks = small && held * MOST_UNWANTED >= total;
+    let uses_blocks = writes_blocks || reads_blocks;
+    let mut longest = [halves.first.length.max(halves.second.length)];
+    system.comm.allreduce(Op::Max, &mut longest)?;
+    let second = if uses_blocks {
+        halves.second
+    } else {
+        Route::default()
+    };
+    let held = match system.io {
+        Some(_) => Held::Elements(layout.dims.to_vec(), halves.held),
+        None => Held::Nothing,
+    };
+    let straight = match writes_blocks && reads_blocks {
+        true => Regions::default(),
+        false => held.regions(),
+    };
+    Ok(Plan {
+        map_len: halves.map_len,
+        globals: halves.globals,
+        first: halves.first,
+        second,
+        writes_blocks,
+        reads_blocks,
+        held,
+        straight,
+        blocks: halves.blocks,
+        longest: longest[0],
+        has_holes,
+    })
+}

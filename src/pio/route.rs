@@ -1,0 +1,101 @@
+//! A route: which ranks of a communicator exchange which elements.
+
+use super::blocks::{Blocks, Share};
+use super::coverage::Coverage;
+use super::sequence::Sequence;
+use super::{Error, Result};
+use crate::comm::{Comm, Tag};
+
+/// What one rank has to do with another: the places in its own buffer, in the order of the message.
+#[derive(Debug)]
+pub(super) struct Leg {
+    pub(super) rank: usize,
+    pub(super) places: Sequence,
+}
+
+/// Elements go from arrays to buffers, or back. A rank has a part in it as a holder of an array, as one of a
+/// buffer, or as both.
+#[derive(Debug, Default)]
+pub(super) struct Route {
+    /// From this rank's array to the ranks whose buffers they go to.
+    pub(super) out: Vec<Leg>,
+    /// Into this rank's buffer from the ranks whose arrays they come from.
+    pub(super) into: Vec<Leg>,
+    /// Elements of this rank's buffer.
+    pub(super) length: u64,
+    /// Whether every element of the buffer comes from somewhere.
+    pub(super) covered: bool,
+    /// Whether none comes from two places.
+    pub(super) disjoint: bool,
+}
+
+impl Route {
+    /// Elements that this rank's array gives.
+    pub(super) fn given(&self) -> u64 {
+        self.out.iter().map(|leg| leg.places.len()).sum()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let legs = self.out.iter().chain(&self.into);
+        legs.map(|leg| size_of::<Leg>() + leg.places.bytes()).sum()
+    }
+}
+
+/// What a task has found out about its block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Elements that come from somewhere.
+    pub(super) held: u64,
+    /// Place in the block of one that comes from several places.
+    pub(super) duplicate: Option<u64>,
+}
+
+pub(super) const PLANNING: Tag = 7100;
+
+/// The way of all shares to their tasks, whose ranks are given. Collective; a rank that has failed before
+/// comes without shares.
+pub(super) fn to_blocks<C: Comm>(
+    comm: &C,
+    ranks: &[usize],
+    task: Option<usize>,
+    blocks: &Blocks,
+    shares: Vec<Share>,
+) -> Result<(Route, Found)> {
+    let mut out = Vec::with_capacity(shares.len());
+    let mut messages = Vec::with_capacity(shares.len());
+    for share in shares {
+        let rank = ranks[share.task];
+        messages.push((rank, share.places.to_bytes()));
+        out.push(Leg {
+            rank,
+            places: share.locals,
+        });
+    }
+    let came = comm.deliver(PLANNING, messages)?;
+    let length = task.map_or(0, |task| blocks.length(task));
+    let mut coverage = Coverage::of(length)?;
+    let mut into = Vec::with_capacity(came.len());
+    for (rank, bytes) in came {
+        let places = Sequence::from_bytes(&bytes)?;
+        if places.end() > length {
+            let end = places.end();
+            return Err(Error::Comm(format!(
+                "rank {rank} sends element {end} of a block of {length}"
+            )));
+        }
+        coverage.mark(&places);
+        into.push(Leg { rank, places });
+    }
+    let found = Found {
+        held: coverage.held(),
+        duplicate: coverage.duplicate(),
+    };
+    let route = Route {
+        out,
+        into,
+        length,
+        covered: found.held == length,
+        disjoint: found.duplicate.is_none(),
+    };
+    Ok((route, found))
+}
