@@ -5,7 +5,6 @@ use super::pio_registry::{self as registry, System, digest, on_system};
 use super::pio_types::{c_bool, rearr_opt_t};
 use super::{guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
-use crate::comm::{self, Comm};
 use crate::log;
 use crate::pio::iosystem::{Flow, FlowControl};
 use crate::pio::{Error, IoSystem, Placement, Rearranger, Result, agree_same};
@@ -93,7 +92,7 @@ unsafe fn init(
     options: Option<&rearr_opt_t>,
     iosysidp: *mut c_int,
 ) -> Result<()> {
-    let comm = own_comm(user)?;
+    let comm = MpiComm::private(user)?;
     let Placement {
         tasks,
         stride,
@@ -109,19 +108,12 @@ unsafe fn init(
         false => Ok((given, wanted)),
     });
     let (rearranger, flow) = agree_same(&comm, "I/O systems", given)?;
-    let io = IoSystem::new(comm, placement, rearranger)?;
+    let io = IoSystem::new(&comm, placement, rearranger)?;
     io.flow.set(flow);
     let id = registry::add_system(io)?;
     // SAFETY: not NULL, or the ranks had not agreed.
     unsafe { iosysidp.write(id) };
     Ok(())
-}
-
-/// A communicator with the ranks of the user's, which belongs to us.
-fn own_comm(user: MPI_Comm) -> Result<MpiComm> {
-    let private = MpiComm::private(user)?;
-    let own = private.split(Some(0), private.rank() as c_int)?;
-    own.ok_or_else(|| comm::Error::NullCommunicator.into())
 }
 
 /// Ends an I/O system. Its decompositions are freed; files that are still open are written out and closed.

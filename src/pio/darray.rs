@@ -2,41 +2,276 @@
 
 use std::rc::Rc;
 
-use super::{Decomp, File, Result};
+use super::file::Description;
+use super::{Decomp, Error, File, Regions, Result, agree, agree_with, exchange, memory};
 use crate::comm::Comm;
+
+mod buffer;
+mod fit;
+mod flush;
+mod serial;
+#[cfg(test)]
+mod tests;
+
+pub(super) use buffer::Buffer;
+use buffer::Entry;
+pub use buffer::{buffer_limit, set_buffer_limit};
+use fit::Fit;
+pub(super) use flush::flush;
 
 /// Takes over this rank's part of one array; it is written when the buffer is full, at the next sync or
 /// close. `fill` is one element for places that no rank holds. Collective.
 pub fn write<C: Comm>(
-    _file: &mut File<C>,
-    _var: i32,
-    _decomp: &Rc<Decomp>,
-    _array: &[u8],
-    _fill: Option<&[u8]>,
+    file: &mut File<C>,
+    var: i32,
+    decomp: &Rc<Decomp>,
+    array: &[u8],
+    fill: Option<&[u8]>,
 ) -> Result<()> {
-    todo!()
+    let call = Call {
+        vars: &[var],
+        decomp,
+        arrays: array,
+        frames: None,
+        fills: Some(&[fill]),
+        flush: false,
+        // NCAR's library refuses another value than the variable's here, and only here.
+        same_fill: cfg!(feature = "pio_ncar"),
+    };
+    call.write(file)
 }
 
 /// As [`write`] for several variables of one decomposition, whose parts follow each other in `arrays`.
 /// `flush`: have them in the file on return. Collective.
 pub fn write_multi<C: Comm>(
-    _file: &mut File<C>,
-    _vars: &[i32],
-    _decomp: &Rc<Decomp>,
-    _arrays: &[u8],
-    _frames: Option<&[i32]>,
-    _fills: Option<&[Option<&[u8]>]>,
-    _flush: bool,
+    file: &mut File<C>,
+    vars: &[i32],
+    decomp: &Rc<Decomp>,
+    arrays: &[u8],
+    frames: Option<&[i32]>,
+    fills: Option<&[Option<&[u8]>]>,
+    flush: bool,
 ) -> Result<()> {
-    todo!()
+    let call = Call {
+        vars,
+        decomp,
+        arrays,
+        frames,
+        fills,
+        flush,
+        same_fill: false,
+    };
+    call.write(file)
+}
+
+/// What a rank wishes for its arrays; the highest wish of any rank is granted.
+const KEEP: u64 = 0;
+const FLUSH_WITH_THEM: u64 = 1;
+const FLUSH_BEFORE_THEM: u64 = 2;
+
+struct Call<'a> {
+    vars: &'a [i32],
+    decomp: &'a Rc<Decomp>,
+    arrays: &'a [u8],
+    frames: Option<&'a [i32]>,
+    fills: Option<&'a [Option<&'a [u8]>]>,
+    flush: bool,
+    same_fill: bool,
+}
+
+impl Call<'_> {
+    fn write<C: Comm>(&self, file: &mut File<C>) -> Result<()> {
+        if file.read_only {
+            return Err(Error::ReadOnly);
+        }
+        let variables = file.describe(self.vars)?;
+        let mut prepared = self.prepare(file, &variables);
+        loop {
+            let wish = self.wish(file, &prepared);
+            let own = match wish {
+                FLUSH_BEFORE_THEM => Ok(None),
+                _ => prepared.map(Some),
+            };
+            let mut granted = [u64::MAX - wish];
+            let own = agree_with(&file.system.comm, own, &mut granted)?;
+            let granted = u64::MAX - granted[0];
+            if granted == FLUSH_BEFORE_THEM {
+                flush(file)?;
+                prepared = own.map_or_else(|| self.prepare(file, &variables), Ok);
+                continue;
+            }
+            let entries = own.into_iter().flatten();
+            entries.for_each(|entry| file.buffer.push(entry));
+            return match granted {
+                KEEP => Ok(()),
+                _ => flush(file),
+            };
+        }
+    }
+
+    fn wish<C: Comm>(&self, file: &File<C>, prepared: &Result<Vec<Entry>>) -> u64 {
+        match prepared {
+            Err(Error::Memory(_)) if !file.buffer.is_empty() => FLUSH_BEFORE_THEM,
+            Ok(entries) if self.flush || file.buffer.is_full_with(entries) => FLUSH_WITH_THEM,
+            _ => KEEP,
+        }
+    }
+
+    /// Checks and packs this rank's part. Local.
+    fn prepare<C: Comm>(
+        &self,
+        file: &File<C>,
+        variables: &[Rc<Description>],
+    ) -> Result<Vec<Entry>> {
+        self.check(variables)?;
+        let length = self.decomp.map_len() * self.decomp.kind.size();
+        let each = self.vars.iter().zip(variables).enumerate();
+        each.map(|(at, (&var, variable))| {
+            let frame = self.frames.map_or_else(|| file.frame(var), |f| f[at]);
+            let fit = Fit::new(var, variable, &self.decomp.dims, frame)?;
+            let placed = match file.buffer.placed_alike(self.decomp, fit) {
+                Some(placed) => placed,
+                None => fit.place(self.decomp.plan.written())?.map(Rc::new),
+            };
+            Ok(Entry {
+                var,
+                decomp: self.decomp.clone(),
+                fit,
+                placed,
+                fill: self.fill(variable, self.fills.and_then(|fills| fills[at]))?,
+                data: self.pack(&self.arrays[at * length..][..length])?,
+            })
+        })
+        .collect()
+    }
+
+    fn check(&self, variables: &[Rc<Description>]) -> Result<()> {
+        let number = self.vars.len();
+        if self.decomp.read_only {
+            return Err(invalid("a decomposition for reading only cannot write"));
+        }
+        let lengths = [self.frames.map(<[_]>::len), self.fills.map(<[_]>::len)];
+        if lengths.into_iter().flatten().any(|length| length != number) {
+            return Err(invalid("every variable needs a record and a fill value"));
+        }
+        if cfg!(feature = "pio_ncar") {
+            alike(self.vars, variables)?;
+        }
+        long_enough(self.decomp, number, self.arrays.len())
+    }
+
+    fn pack(&self, array: &[u8]) -> Result<Vec<u8>> {
+        exchange::pack(&self.decomp.plan, self.decomp.kind.size(), array)
+    }
+
+    fn fill(&self, variable: &Description, given: Option<&[u8]>) -> Result<Vec<u8>> {
+        let kind = self.decomp.kind;
+        let own = variable.fill_as(kind);
+        match given {
+            None => Ok(own),
+            Some(given) if given.len() != kind.size() => Err(invalid(
+                "a fill value is one element of the decomposition's type",
+            )),
+            Some(given) if self.same_fill && variable.filled && given != own => {
+                Err(invalid("the fill value is not that of the variable"))
+            }
+            Some(given) => Ok(given.to_vec()),
+        }
+    }
 }
 
 /// Reads this rank's part; holes keep what they had. Collective.
 pub fn read<C: Comm>(
-    _file: &mut File<C>,
-    _var: i32,
-    _decomp: &Decomp,
-    _array: &mut [u8],
+    file: &mut File<C>,
+    var: i32,
+    decomp: &Decomp,
+    array: &mut [u8],
 ) -> Result<()> {
-    todo!()
+    let variable = file.describe(&[var])?.swap_remove(0);
+    flush(file)?;
+    let element = decomp.kind.size();
+    let checked = long_enough(decomp, 1, array.len());
+    let room = Room::new(&variable, var, decomp, file.frame(var));
+    let (mut room, prepared) = match room {
+        Ok(room) => (room, Ok(())),
+        Err(error) => (Room::none(variable.dims.len()), Err(error)),
+    };
+    let read = read_held(file, var, decomp, &mut room);
+    agree(&file.system.comm, checked.and(prepared).and(read))?;
+    let array = &mut array[..decomp.map_len() * element];
+    exchange::distribute(&file.system, &decomp.plan, element, &room.held, array)
+}
+
+/// What an I/O task reads.
+struct Room {
+    placed: Option<Regions>,
+    held: Vec<u8>,
+}
+
+impl Room {
+    fn new(variable: &Description, var: i32, decomp: &Decomp, frame: i32) -> Result<Self> {
+        let fit = Fit::new(var, variable, &decomp.dims, frame.max(0))?;
+        let regions = decomp.plan.read();
+        let bytes = regions.elements().saturating_mul(decomp.kind.size() as u64);
+        Ok(Self {
+            placed: fit.place(regions)?,
+            held: memory::zeros(bytes)?,
+        })
+    }
+
+    /// For a task that cannot read but takes part.
+    fn none(dimensions: usize) -> Self {
+        Self {
+            placed: Some(Regions::new(dimensions)),
+            held: Vec::new(),
+        }
+    }
+}
+
+fn read_held<C: Comm>(
+    file: &mut File<C>,
+    var: i32,
+    decomp: &Decomp,
+    room: &mut Room,
+) -> Result<()> {
+    let Some(io) = &file.system.io else {
+        return Ok(());
+    };
+    let regions = room.placed.as_ref().unwrap_or(decomp.plan.read());
+    let (kind, data) = (decomp.kind, &mut room.held[..]);
+    match &mut file.format {
+        Some(format) if file.parallel => format.read(var, kind, regions, data),
+        Some(format) => serial::read(io, Some(&mut **format), var, kind, regions, data),
+        None => serial::read(io, None, var, kind, regions, data),
+    }
+}
+
+fn long_enough(decomp: &Decomp, arrays: usize, given: usize) -> Result<()> {
+    let needed = (decomp.map_len() * decomp.kind.size()).checked_mul(arrays);
+    if needed.is_some_and(|needed| needed <= given) {
+        return Ok(());
+    }
+    let (length, given) = (decomp.map_len(), given / decomp.kind.size());
+    let text = format!("{given} elements are given where {arrays} times {length} are needed");
+    Err(Error::Invalid(text))
+}
+
+/// NCAR's library takes variables together only if they have equally many dimensions.
+fn alike(vars: &[i32], variables: &[Rc<Description>]) -> Result<()> {
+    let Some(first) = variables.first() else {
+        return Ok(());
+    };
+    let other = |(_, v): &(_, &Rc<Description>)| v.dims.len() != first.dims.len();
+    match vars.iter().zip(variables).find(other) {
+        None => Ok(()),
+        Some((&var, other)) => Err(Error::Shape {
+            var,
+            file: other.dims.clone(),
+            decomp: first.dims.clone(),
+        }),
+    }
+}
+
+fn invalid(text: &str) -> Error {
+    Error::Invalid(text.into())
 }

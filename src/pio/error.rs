@@ -33,6 +33,16 @@ pub enum Error {
     Rearranger(i32),
     #[error("{0} is not a type of data")]
     Kind(i32),
+    #[error("the file was opened for reading only")]
+    ReadOnly,
+    #[error("variable {var} has dimensions {file:?}, the decomposition {decomp:?}")]
+    Shape {
+        var: i32,
+        file: Vec<u64>,
+        decomp: Vec<u64>,
+    },
+    #[error("variable {var} has no record {frame}")]
+    Frame { var: i32, frame: i64 },
     #[error("memory has run out: {0} bytes are needed")]
     Memory(u64),
     #[error("{path}: {text}")]
@@ -44,6 +54,9 @@ pub enum Error {
         code: i32,
         text: String,
     },
+    /// Arrays that were buffered could not be written.
+    #[error("{cause}; what was buffered for {arrays} is lost")]
+    Lost { cause: Box<Error>, arrays: String },
     #[error("{0}")]
     Comm(String),
     /// Another rank of the collective failed.
@@ -58,7 +71,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// PIO's number for it; the same in both ABIs.
+    /// PIO's number for it.
     pub fn code(&self) -> i32 {
         match self {
             Error::NoSuch { .. } => EBADID,
@@ -68,7 +81,11 @@ impl Error {
             Error::IoType(_) => EBADIOTYPE,
             Error::Rearranger(_) => EBADREARR,
             Error::Kind(_) => EBADTYPE,
+            Error::ReadOnly => EPERM,
+            Error::Shape { .. } => EVARDIMMISMATCH,
+            Error::Frame { .. } => EINVALCOORDS,
             Error::Memory(_) => ENOMEM,
+            Error::Lost { cause, .. } => cause.code(),
             Error::Storage { .. } | Error::Comm(_) => EIO,
             Error::Format { code, .. } | Error::Peer { code, .. } => *code,
         }
@@ -87,10 +104,18 @@ fn io_type_text(iotype: i32) -> String {
 
 pub const EBADID: i32 = -33;
 pub const EINVAL: i32 = -36;
+pub const EPERM: i32 = -37;
+pub const EINVALCOORDS: i32 = -40;
 pub const EBADTYPE: i32 = -45;
 pub const ENOMEM: i32 = -61;
 pub const EIO: i32 = -68;
 pub const EBADIOTYPE: i32 = -500;
+/// SCORPIO has no number of its own for it, and uses NCAR's for something else.
+pub const EVARDIMMISMATCH: i32 = if cfg!(feature = "pio_ncar") {
+    -501
+} else {
+    EINVAL
+};
 pub const EBADREARR: i32 = -502;
 
 impl From<comm::Error> for Error {
@@ -102,22 +127,43 @@ impl From<comm::Error> for Error {
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere, or the code of the lowest rank
 /// that failed everywhere.
 pub fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    let mut lowest = [failure_of(comm, &local)];
-    comm.allreduce(Op::Min, &mut lowest)?;
-    verdict(comm, local, lowest[0])
+    agree_with(comm, local, &mut [])
+}
+
+/// As [`agree`]; `least` becomes the least of what all ranks gave, on the same way.
+pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> Result<T> {
+    let own = match &local {
+        Ok(_) => u64::MAX,
+        Err(error) => (comm.rank() as u64) << 32 | u64::from(error.code() as u32),
+    };
+    let mut words = vec![own];
+    words.extend_from_slice(least);
+    comm.allreduce(Op::Min, &mut words)?;
+    least.copy_from_slice(&words[1..]);
+    if words[0] == u64::MAX {
+        return local;
+    }
+    let (rank, code) = ((words[0] >> 32) as usize, words[0] as u32 as i32);
+    let text = match &local {
+        Err(error) if rank == comm.rank() => error.to_string(),
+        _ => String::new(),
+    };
+    let text = comm::share_text(comm, rank, text)?;
+    match local {
+        Err(error) if rank == comm.rank() => Err(error),
+        _ => Err(Error::Peer { rank, code, text }),
+    }
 }
 
 /// As [`agree`] for ranks that must want the same: an error everywhere unless all digests are equal.
 pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> Result<T> {
-    let (least, most) = match &local {
-        Ok((_, digest)) => (*digest, !*digest),
-        Err(_) => (NO_FAILURE, NO_FAILURE),
+    let mut digests = match &local {
+        Ok((_, digest)) => [*digest, !*digest],
+        Err(_) => [u64::MAX; 2],
     };
-    let mut lowest = [failure_of(comm, &local), least, most];
-    comm.allreduce(Op::Min, &mut lowest)?;
-    let local = verdict(comm, local, lowest[0])?;
-    if lowest[1] == !lowest[2] {
-        return Ok(local.0);
+    let (local, _) = agree_with(comm, local, &mut digests)?;
+    if digests[0] == !digests[1] {
+        return Ok(local);
     }
     let text = format!("the ranks ask for different {what}");
     match comm.rank() {
@@ -127,32 +173,6 @@ pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> 
             code: EINVAL,
             text,
         }),
-    }
-}
-
-const NO_FAILURE: u64 = u64::MAX;
-
-/// Rank and code of a failure, such that the lowest rank has the lowest number.
-fn failure_of<C: Comm, T>(comm: &C, local: &Result<T>) -> u64 {
-    match local {
-        Ok(_) => NO_FAILURE,
-        Err(error) => (comm.rank() as u64) << 32 | u64::from(error.code() as u32),
-    }
-}
-
-fn verdict<C: Comm, T>(comm: &C, local: Result<T>, failure: u64) -> Result<T> {
-    if failure == NO_FAILURE {
-        return local;
-    }
-    let (rank, code) = ((failure >> 32) as usize, failure as u32 as i32);
-    let text = match &local {
-        Err(error) if rank == comm.rank() => error.to_string(),
-        _ => String::new(),
-    };
-    let text = comm::share_text(comm, rank, text)?;
-    match local {
-        Err(error) if rank == comm.rank() => Err(error),
-        _ => Err(Error::Peer { rank, code, text }),
     }
 }
 

@@ -57,7 +57,7 @@ pub fn to_io<C: Comm>(
     let room = fits.and_then(|()| Ok((filled(route, element, fill)?, landing.room()?)));
     let (mut held, aside) = agree(comm, room)?;
     let outgoing = cut(&route.out, element, packed);
-    landing.carry(comm, TO_IO, system.flow.to_io, &outgoing, aside, &mut held)?;
+    landing.carry(comm, TO_IO, system.flow.get().to_io, &outgoing, aside, &mut held)?;
     Ok(held)
 }
 
@@ -149,7 +149,7 @@ pub fn to_compute<C: Comm>(
     landing.carry(
         comm,
         TO_COMPUTE,
-        system.flow.to_compute,
+        system.flow.get().to_compute,
         &outgoing,
         aside,
         array,

@@ -19,6 +19,7 @@
 
 pub mod blocks;
 mod cache;
+mod convert;
 mod coverage;
 pub mod darray;
 pub mod decomp;
@@ -31,6 +32,7 @@ pub mod iosystem;
 mod kind;
 pub mod map;
 pub mod map_file;
+mod memory;
 mod merge;
 mod packing;
 pub mod plan;
@@ -40,7 +42,7 @@ mod route;
 pub mod sequence;
 
 pub use decomp::{Decomp, Layout};
-pub use error::{Error, Result, agree, agree_same};
+pub use error::{Error, Result, agree, agree_same, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};
 pub use kind::Kind;

@@ -1,6 +1,7 @@
 //! Rectangles of an array of up to many dimensions: what goes to the file libraries.
 
 use super::sequence::{Run, Sequence};
+use super::{Error, Result};
 
 /// Regions of one array, in ascending order, each with a start and a count in every dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,16 @@ impl Regions {
             dimensions,
             ..Self::default()
         }
+    }
+
+    /// Nothing yet, with room for so many.
+    pub fn with_room(dimensions: usize, length: usize) -> Result<Self> {
+        let mut regions = Self::new(dimensions);
+        let words = length.saturating_mul(dimensions);
+        let short = |_| Error::Memory((words as u64).saturating_mul(16));
+        regions.starts.try_reserve_exact(words).map_err(short)?;
+        regions.counts.try_reserve_exact(words).map_err(short)?;
+        Ok(regions)
     }
 
     pub fn push(&mut self, start: &[u64], count: &[u64]) {

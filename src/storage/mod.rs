@@ -22,7 +22,7 @@ mod replace;
 mod sys;
 
 use replace::sync_directory;
-pub use replace::{Staged, replace};
+pub use replace::{Draft, Staged, replace};
 
 /// A system call of this room: what an [`Error`] says was tried, and where a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,13 +59,9 @@ enum Content {
 impl Staged {
     /// Prepares `bytes` as the next content of `path`. See [`replace`] for what is kept.
     pub fn write(path: &Path, bytes: &[u8]) -> Result<Staged> {
-        let target = Target::locate(path)?;
-        let content = match target.replaceable {
-            true => target.stage(bytes)?,
-            false => Content::Bytes(bytes.to_vec()),
-        };
-        let target = target.path;
-        Ok(Staged { target, content })
+        let mut draft = Draft::begin(path)?;
+        draft.append(bytes)?;
+        draft.finish()
     }
 
     /// Makes the content visible.
@@ -74,6 +70,53 @@ impl Staged {
             Content::Bytes(bytes) => write_in_place(&self.target, &bytes),
             Content::Temporary(temporary) => temporary.rename_to(&self.target),
         }
+    }
+}
+
+/// As [`Staged::write`] for content that comes piece by piece.
+#[derive(Debug)]
+pub struct Draft {
+    target: PathBuf,
+    content: Growing,
+}
+
+#[derive(Debug)]
+enum Growing {
+    Temporary(Temporary, OwnedFd),
+    Bytes(Vec<u8>),
+}
+
+impl Draft {
+    pub fn begin(path: &Path) -> Result<Draft> {
+        let target = Target::locate(path)?;
+        let content = match target.replaceable {
+            true => target.open_temporary()?,
+            false => Growing::Bytes(Vec::new()),
+        };
+        let target = target.path;
+        Ok(Draft { target, content })
+    }
+
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.content {
+            Growing::Temporary(_, fd) => {
+                write_all(&*fd, bytes).map_err(at(Operation::Write, &self.target))?;
+            }
+            Growing::Bytes(kept) => kept.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    pub fn finish(self) -> Result<Staged> {
+        let content = match self.content {
+            Growing::Temporary(temporary, fd) => {
+                sync_all(&fd).map_err(at(Operation::Fsync, &self.target))?;
+                Content::Temporary(temporary)
+            }
+            Growing::Bytes(bytes) => Content::Bytes(bytes),
+        };
+        let target = self.target;
+        Ok(Staged { target, content })
     }
 }
 
@@ -105,20 +148,18 @@ impl Target {
         })
     }
 
-    fn stage(&self, bytes: &[u8]) -> Result<Content> {
+    fn open_temporary(&self) -> Result<Growing> {
         let (temporary, fd) = match Temporary::create(self) {
             Err(errno) if self.old.is_some() && super::is_denied(errno) => {
                 warn_in_place(&self.path, errno);
-                return Ok(Content::Bytes(bytes.to_vec()));
+                return Ok(Growing::Bytes(Vec::new()));
             }
             outcome => outcome.map_err(at(Operation::Create, &self.path))?,
         };
         if let Some(old) = &self.old {
             keep_owner_and_mode(&fd, old, &self.path)?;
         }
-        write_all(&fd, bytes).map_err(at(Operation::Write, &self.path))?;
-        sync_all(&fd).map_err(at(Operation::Fsync, &self.path))?;
-        Ok(Content::Temporary(temporary))
+        Ok(Growing::Temporary(temporary, fd))
     }
 }
 

@@ -27,6 +27,9 @@ pub fn check_available(iotype: i32) -> Result<()> {
     available(iotype).then_some(()).ok_or(Error::IoType(iotype))
 }
 
+#[cfg(test)]
+pub(crate) mod memory;
+
 /// What a variable is called and made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {

@@ -360,3 +360,25 @@ proptest! {
         prop_assert!(place.other_names().is_empty());
     }
 }
+
+#[test]
+fn a_draft_grows_and_is_not_seen_before_its_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    std::fs::write(&path, b"old").unwrap();
+    let mut draft = Draft::begin(&path).unwrap();
+    for piece in [&b"new "[..], b"", b"content"] {
+        draft.append(piece).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    }
+    let staged = draft.finish().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    staged.commit().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"new content");
+
+    let mut given_up = Draft::begin(&path).unwrap();
+    given_up.append(b"half").unwrap();
+    drop(given_up);
+    assert_eq!(std::fs::read(&path).unwrap(), b"new content");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}

@@ -1,0 +1,79 @@
+//! Variables that are not distributed: all ranks have all of the data.
+
+use super::super::format::Write;
+use super::super::{Error, Kind, Regions, Result, agree, darray, memory};
+use super::File;
+use crate::comm::Comm;
+
+impl<C: Comm> File<C> {
+    /// Writes regions of a variable, which follow each other in `data`: the same on all ranks, written by the
+    /// first I/O task. Collective.
+    pub fn put(&mut self, var: i32, kind: Kind, regions: &Regions, data: &[u8]) -> Result<()> {
+        if self.read_only {
+            return Err(Error::ReadOnly);
+        }
+        darray::flush(self)?;
+        let room = length(kind, regions, data.len()).and_then(|length| match self.speaks() {
+            true => memory::copy(&data[..length]),
+            false => Ok(Vec::new()),
+        });
+        let (mut data, checked) = settle(room);
+        let none = Regions::new(regions.dimensions());
+        let writes = if self.speaks() && checked.is_ok() {
+            regions
+        } else {
+            &none
+        };
+        let written = match &mut self.format {
+            Some(format) => format.write(&mut [Write {
+                var,
+                kind,
+                regions: writes,
+                data: &mut data,
+            }]),
+            None => Ok(()),
+        };
+        agree(&self.system.comm, checked.and(written))
+    }
+
+    /// Reads regions of a variable one after the other into `data`, on all ranks. Collective.
+    pub fn get(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
+        darray::flush(self)?;
+        let (length, checked) = settle(length(kind, regions, data.len()));
+        let data = &mut data[..length];
+        let none = Regions::new(regions.dimensions());
+        let speaks = self.speaks() && checked.is_ok();
+        let read = match &mut self.format {
+            Some(format) if speaks => format.read(var, kind, regions, data),
+            Some(format) => format.read(var, kind, &none, &mut []),
+            None => Ok(()),
+        };
+        agree(&self.system.comm, checked.and(read))?;
+        Ok(self.system.comm.bcast(self.system.io_root(), data)?)
+    }
+
+    fn speaks(&self) -> bool {
+        self.system.io_rank() == Some(0)
+    }
+}
+
+/// A local result as what there is of it and a verdict, to go on to where all ranks agree.
+fn settle<T: Default>(result: Result<T>) -> (T, Result<()>) {
+    match result {
+        Ok(value) => (value, Ok(())),
+        Err(error) => (T::default(), Err(error)),
+    }
+}
+
+/// The bytes that the regions have, if there are so many.
+fn length(kind: Kind, regions: &Regions, given: usize) -> Result<usize> {
+    let needed = regions.elements().checked_mul(kind.size() as u64);
+    match needed.map(usize::try_from) {
+        Some(Ok(needed)) if needed <= given => Ok(needed),
+        _ => Err(Error::Invalid(format!(
+            "{given} bytes are given for {} elements of {} bytes",
+            regions.elements(),
+            kind.size()
+        ))),
+    }
+}
