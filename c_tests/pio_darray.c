@@ -162,7 +162,7 @@ static void check_multi(int system, int rearranger)
   struct map map = new_map(SCATTERED, 2, dims);
   int decomposition = describe(system, PIO_DOUBLE, &map, rearranger), ids[3], varids[VARIABLES], frames[VARIABLES] = { 1, 0, 2 };
   int ncid = create(system, "multi.nc"), count = define_dims(ncid, &map, 1, ids);
-  double *values = malloc(((size_t)map.length * VARIABLES + 1) * sizeof *values), fill = 17, *fills[VARIABLES] = { &fill, &fill, &fill };
+  double *values = malloc(((size_t)map.length * VARIABLES + 1) * sizeof *values), fills[VARIABLES] = { 17, 18, 19 };
   for (int v = 0; v < VARIABLES; v++) {
     double* part = new_values(&map, v);
     char name[8] = { 'a', (char)('0' + v), 0 };
@@ -171,7 +171,7 @@ static void check_multi(int system, int rearranger)
     free(part);
   }
   NEED(PIOc_enddef(ncid));
-  NEED(PIOc_write_darray_multi(ncid, varids, decomposition, VARIABLES, map.length, values, frames, (void**)fills, true));
+  NEED(PIOc_write_darray_multi(ncid, varids, decomposition, VARIABLES, map.length, values, frames, (void*)fills, true));
   for (int v = 0; v < VARIABLES; v++) {
     NEED(PIOc_setframe(ncid, varids[v], frames[v]));
     CHECK_READS(ncid, varids[v], decomposition, &map, v);

@@ -184,7 +184,9 @@ static void check_opening(int system)
   CHECK(COMMON(PIOc_openfile(system, &ncid, &type, "no_such_file.nc", PIO_NOWRITE)) != PIO_NOERR);
   type = iotype;
   CHECK(COMMON(PIOc_createfile(system, &ncid, &type, "no_such_directory/file.nc", PIO_CLOBBER)) != PIO_NOERR);
-  CHECK_INT(COMMON(PIOc_createfile(system, &ncid, &strange, "strange.nc", PIO_CLOBBER)), PIO_EBADIOTYPE);
+  CHECK(COMMON(PIOc_createfile(system, &ncid, &strange, "strange.nc", PIO_CLOBBER)) != PIO_NOERR);
+  strange = PIO_IOTYPE_NETCDF4P;
+  CHECK_INT(COMMON(PIOc_createfile(system, &ncid, &strange, "netcdf4.nc", PIO_CLOBBER)), PIO_EBADIOTYPE);
   type = iotype;
   CHECK_INT(COMMON(PIOc_createfile(system, &ncid, &type, last ? NULL : "null.nc", PIO_CLOBBER)), PIO_EINVAL);
   CHECK_INT(COMMON(PIOc_createfile(system, last ? NULL : &ncid, &type, "null.nc", PIO_CLOBBER)), PIO_EINVAL);

@@ -95,18 +95,26 @@ int stanchion_piof_write_darray(int ncid, int varid, int ioid, const CFI_cdesc_t
   return code;
 }
 
+/* One value for each variable, one behind the other: this is what the C function wants. */
+static char* repeated(const CFI_cdesc_t* value, int times)
+{
+  char* values = malloc((size_t)(times > 0 ? times : 1) * value->elem_len);
+  for (int i = 0; values && i < times; i++) memcpy(values + (size_t)i * value->elem_len, value->base_addr, value->elem_len);
+  return values;
+}
+
 int stanchion_piof_write_darray_multi(int ncid, int nvars, const int* varids, int ioid, const CFI_cdesc_t* array,
                                       const CFI_cdesc_t* fill)
 {
   struct piof_array view = piof_open(array, 1);
-  void** fills = fill ? malloc((size_t)nvars * sizeof *fills) : NULL;
   int code = PIO_EBADTYPE;
-  if (fill && !fills) view.error = PIO_ENOMEM;
-  for (int v = 0; fills && v < nvars; v++) fills[v] = fill->base_addr;
-  PIO_Offset length = nvars > 0 && view.elements % nvars == 0 ? length_or_refused(&view) / nvars : -1;
-  if (fits(&view, ioid) && (!fill || kind_of(fill) == view.kind))
-    code = PIOc_write_darray_multi(ncid, varids, ioid, nvars, length, view.data, NULL, fills, false);
-  free(fills);
+  if (fits(&view, ioid) && (!fill || kind_of(fill) == view.kind)) {
+    void* fills = fill ? repeated(fill, nvars) : NULL;
+    int whole = nvars > 0 && view.elements % nvars == 0 && (!fill || fills);
+    PIO_Offset length = whole ? length_or_refused(&view) : -1;
+    code = PIOc_write_darray_multi(ncid, varids, ioid, nvars, length < 0 ? -1 : length / nvars, view.data, NULL, fills, false);
+    free(fills);
+  }
   piof_close(&view);
   return code;
 }
