@@ -5,11 +5,11 @@
 //! never become a message.
 
 use super::iosystem::FlowControl;
+use super::memory;
 use super::packing::{pack as pack_places, unpack as unpack_places};
 use super::route::{Leg, Route};
 use super::{Error, IoSystem, Plan, Result, agree};
 use crate::comm::{Comm, Tag};
-use crate::pages;
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -57,7 +57,14 @@ pub fn to_io<C: Comm>(
     let room = fits.and_then(|()| Ok((filled(route, element, fill)?, landing.room()?)));
     let (mut held, aside) = agree(comm, room)?;
     let outgoing = cut(&route.out, element, packed);
-    landing.carry(comm, TO_IO, system.flow.get().to_io, &outgoing, aside, &mut held)?;
+    landing.carry(
+        comm,
+        TO_IO,
+        system.flow.get().to_io,
+        &outgoing,
+        aside,
+        &mut held,
+    )?;
     Ok(held)
 }
 
@@ -162,10 +169,7 @@ fn check(fits: bool) -> Result<()> {
 }
 
 fn room(elements: usize, element: usize) -> Result<Vec<u8>> {
-    let bytes = elements
-        .checked_mul(element)
-        .ok_or(Error::Memory(u64::MAX))?;
-    pages::zeroed(bytes).ok_or(Error::Memory(bytes as u64))
+    memory::zeros((elements as u64).saturating_mul(element as u64))
 }
 
 /// A buffer for what comes in, with `fill` where nothing may come.

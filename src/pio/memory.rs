@@ -1,13 +1,14 @@
 //! Memory for data: that it runs out is an error like any other.
 
 use super::{Error, Result};
+use crate::pages;
 
 /// So many zeros.
 pub(super) fn zeros(length: u64) -> Result<Vec<u8>> {
-    let length = usize::try_from(length).map_err(|_| Error::Memory(length))?;
-    let mut bytes = with_room(length)?;
-    bytes.resize(length, 0);
-    Ok(bytes)
+    #[cfg(test)]
+    fuse::burn(length as usize)?;
+    let zeros = usize::try_from(length).ok().and_then(pages::zeroed);
+    zeros.ok_or(Error::Memory(length))
 }
 
 pub(super) fn copy(bytes: &[u8]) -> Result<Vec<u8>> {
