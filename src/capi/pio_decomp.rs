@@ -1,5 +1,6 @@
 //! `pio.h`: decompositions.
 
+use super::pio_args::array;
 use super::pio_errors::number;
 use super::pio_iosystem::{PIO_REARR_SUBSET, rearranger};
 use super::pio_registry::{self as registry, System, digest, on_system};
@@ -128,23 +129,6 @@ impl Arguments {
         // SAFETY: not NULL, or the ranks had not agreed.
         unsafe { self.ioidp.write(id) };
         Ok(())
-    }
-}
-
-/// `length` values; NULL is allowed where there are none.
-pub(super) unsafe fn array<'a, T>(
-    name: &'static str,
-    values: *const T,
-    length: c_int,
-) -> Result<&'a [T]> {
-    let Ok(length) = usize::try_from(length) else {
-        return Err(Error::Invalid(format!("{name} has {length} entries")));
-    };
-    match (values.is_null(), length) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Error::Null(name)),
-        // SAFETY: promised by the caller.
-        (false, length) => Ok(unsafe { std::slice::from_raw_parts(values, length) }),
     }
 }
 
