@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::super::format::Write;
 use super::super::{Decomp, Plan, Regions};
 use super::fit::Fit;
 
@@ -41,6 +42,19 @@ impl Entry {
         match &self.placed {
             Some(placed) => placed,
             None => self.decomp.plan.written(),
+        }
+    }
+
+    pub(super) fn as_write(&mut self) -> Write<'_> {
+        let regions = match &self.placed {
+            Some(placed) => placed,
+            None => self.decomp.plan.written(),
+        };
+        Write {
+            var: self.var,
+            kind: self.decomp.kind,
+            regions,
+            data: &mut self.data,
         }
     }
 
