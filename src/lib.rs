@@ -205,7 +205,10 @@ pub mod exports {
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
-    pub use crate::capi::stanchion_pio::stanchion_pio_strict;
+    pub use crate::capi::stanchion_pio::{
+        stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict, stanchion_pio_to_compute,
+        stanchion_pio_to_io,
+    };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,
