@@ -61,6 +61,8 @@ pub mod pio_internal;
 #[cfg(feature = "mpi")]
 pub mod pio_iosystem;
 #[cfg(feature = "mpi")]
+pub mod pio_map;
+#[cfg(feature = "mpi")]
 pub mod pio_nc4;
 #[cfg(feature = "mpi")]
 mod pio_open;

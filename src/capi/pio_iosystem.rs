@@ -1,6 +1,7 @@
 //! `pio.h`: I/O systems, their error handling and their settings.
 
 use super::pio_errors::{self, Handler, PIO_NOERR, number, status};
+use super::pio_map;
 use super::pio_registry::{self as registry, System, digest, on_system};
 use super::pio_types::{c_bool, rearr_opt_t};
 use super::{guard, ptr};
@@ -80,6 +81,7 @@ pub unsafe extern "C" fn PIOc_Init_Intracomm_from_F90(
     };
     // SAFETY: arguments of the caller.
     status(|| unsafe {
+        pio_map::expect_fortran();
         let comm = mpi::comm_of_fortran(f90_comp_comm);
         init(comm, placement, rearr, rearr_opts.as_ref(), iosysidp)
     })

@@ -12,6 +12,8 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 const NC_WRITE: c_int = 1;
+const NC_64BIT_DATA: c_int = 0x20;
+const NC_64BIT_OFFSET: c_int = 0x200;
 const NC_NETCDF4: c_int = 0x1000;
 /// NC_PNETCDF as well.
 const NC_MPIIO: c_int = 0x2000;
@@ -72,26 +74,47 @@ impl<'a> Opening<'a> {
         })
     }
 
+    /// With the I/O type that the mode names, or the only one there is.
+    pub(super) unsafe fn by_mode(name: *const c_char, mode: c_int) -> Result<Self> {
+        let iotype = match iotype_of(mode) {
+            NETCDF if !format::available(NETCDF) => PNETCDF,
+            iotype => iotype,
+        };
+        let mut nowhere = 0;
+        // SAFETY: promised by the caller.
+        unsafe { Self::check(&mut nowhere, &iotype, name, mode) }
+    }
+
     /// As netCDF does it, where the mode names the I/O type.
     pub(super) fn filling(mut self) -> Self {
         self.fill = self.iotype == NETCDF;
         self
     }
 
+    /// In the format that has 64-bit numbers.
+    pub(super) fn with_large_numbers(mut self) -> Self {
+        self.mode = self.mode & !NC_64BIT_OFFSET | NC_64BIT_DATA;
+        self
+    }
+
     pub(super) fn create(&self, system: &Rc<System>) -> Result<c_int> {
+        registry::add_file(system.clone(), self.create_file(system)?, 0)
+    }
+
+    pub(super) fn create_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
         check_available(system, self.iotype)?;
         let created = self.start(system, self.iotype, Start::CREATE);
         let mut file = File::new(system.io.clone(), created, self.iotype == PNETCDF)?;
         if self.fill {
             file.ask(|format| format.set_fill(true))?;
         }
-        registry::add_file(system.clone(), file, 0)
+        Ok(file)
     }
 
     /// Returns the id and the I/O type that was used.
     pub(super) fn open(&self, system: &Rc<System>, retry: bool) -> Result<(c_int, c_int)> {
         let opened = self.open_as(system, self.iotype);
-        let (file, iotype) = match opened {
+        let (mut file, iotype) = match opened {
             Err(error) if retry && self.may_be_netcdf(&error) => {
                 log!(
                     Info,
@@ -102,13 +125,13 @@ impl<'a> Opening<'a> {
             }
             opened => (opened?, self.iotype),
         };
-        let (mut file, writes) = (file, self.mode & NC_WRITE != 0);
-        if !writes {
-            file.forbid_writing();
-        }
         let vars = file.ask(|format| format.counts())?.vars;
         let id = registry::add_file(system.clone(), file, vars)?;
         Ok((id, iotype))
+    }
+
+    pub(super) fn open_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
+        self.open_as(system, self.iotype)
     }
 
     fn may_be_netcdf(&self, error: &Error) -> bool {
@@ -119,7 +142,11 @@ impl<'a> Opening<'a> {
     fn open_as(&self, system: &Rc<System>, iotype: c_int) -> Result<File<MpiComm>> {
         check_available(system, iotype)?;
         let opened = self.start(system, iotype, Start::OPEN);
-        File::new(system.io.clone(), opened, iotype == PNETCDF)
+        let mut file = File::new(system.io.clone(), opened, iotype == PNETCDF)?;
+        if self.mode & NC_WRITE == 0 {
+            file.forbid_writing();
+        }
+        Ok(file)
     }
 
     /// On the I/O tasks that have the file.

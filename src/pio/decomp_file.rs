@@ -324,7 +324,7 @@ fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
 pub fn read<C: Comm>(file: &mut File<C>) -> Result<Stored> {
     let about = file.ask(read_about)?;
     let (sizes, map_lengths, maps) = file.ask(find_variables)?;
-    let dims = read_lengths(file, sizes, 1..=i32::MAX.into())?;
+    let dims = read_lengths(file, sizes, 1..=i32::MAX as u64)?;
     let longest = maps.1;
     let lengths = read_lengths(file, map_lengths, 0..=longest)?;
     let ranks = file.system.comm.size();
