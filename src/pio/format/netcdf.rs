@@ -33,6 +33,7 @@ static GET: ByKind<Regional<*mut c_void>> = by_kind!(
 const FILL_VALUE: &CStr = c"_FillValue";
 const EPERM: i32 = -37;
 const ENOTATT: i32 = -43;
+const ERANGE: i32 = -60;
 
 struct Netcdf;
 
@@ -138,13 +139,17 @@ fn each<D>(
     regions: &Regions,
     data: impl Fn(usize) -> D,
 ) -> Result<()> {
-    let mut offset = 0;
+    let (mut offset, mut verdict) = (0, Ok(()));
     for (start, count) in regions.iter() {
         // SAFETY: the file is open; start, count and data are as long as the region says.
         let code =
             unsafe { (call.run)(file.id, var, start.as_ptr(), count.as_ptr(), data(offset)) };
-        CALLS.check(call.name, code)?;
+        // Numbers out of range are an error, but all others are still to be moved.
+        verdict = verdict.and(CALLS.check(call.name, code));
+        if code != 0 && code != ERANGE {
+            break;
+        }
         offset += count.iter().product::<u64>() as usize * kind.size();
     }
-    Ok(())
+    verdict
 }
