@@ -15,7 +15,14 @@ endif()
 # The modules of PIO, each with nothing but those before it.
 set(STANCHION_PIO_MODULES
     pio_kinds pio_types pio_text pio_iosystem pio_decomp pio_file pio_define pio_inquire_file pio_inquire_var
+    pio_values_text pio_values_real pio_values_double pio_values_int pio_values_short
     pionfatt_mod pionfput_mod pionfget_mod piodarray piolib_mod pio_nf pio)
+# What pio_values.f90.in is made into.
+set(STANCHION_PIO_TYPE_text "character(len=*)")
+set(STANCHION_PIO_TYPE_real "real(r4)")
+set(STANCHION_PIO_TYPE_double "real(r8)")
+set(STANCHION_PIO_TYPE_int "integer(i4)")
+set(STANCHION_PIO_TYPE_short "integer(i2)")
 set(STANCHION_PIO_MODULE_PARTS pio_arrays.h pio_arrays.c pio_values.c pio_flavour.c)
 
 # Sets STANCHION_HAVE_PIOF: whether C can read the arrays of Fortran.
@@ -48,16 +55,22 @@ function(stanchion_install_pio_sources)
   install(FILES "${CMAKE_BINARY_DIR}/packages/pio.f90" ${parts} DESTINATION "${CMAKE_INSTALL_DATADIR}/stanchion/fortran/pio")
 endfunction()
 
-# pio_types.f90 knows which ABI the library has.
+# The source of a module. pio_types knows which ABI the library has; pio_values_<type> are copies of one file.
 function(stanchion_pio_module result name)
   set(source "${PROJECT_SOURCE_DIR}/fortran/pio/${name}.f90")
-  if(EXISTS "${source}.in")
+  set(made "${CMAKE_BINARY_DIR}/packages/${name}.f90")
+  if(name STREQUAL "pio_types")
     set(STANCHION_PIO_NCAR_FORTRAN false)
     if(STANCHION_PIO_NCAR)
       set(STANCHION_PIO_NCAR_FORTRAN true)
     endif()
-    configure_file("${source}.in" "${CMAKE_BINARY_DIR}/packages/${name}.f90" @ONLY)
-    set(source "${CMAKE_BINARY_DIR}/packages/${name}.f90")
+    configure_file("${source}.in" "${made}" @ONLY)
+    set(source "${made}")
+  elseif(name MATCHES "^pio_values_(.*)$")
+    set(NAME ${CMAKE_MATCH_1})
+    set(TYPE "${STANCHION_PIO_TYPE_${NAME}}")
+    configure_file("${PROJECT_SOURCE_DIR}/fortran/pio/pio_values.f90.in" "${made}" @ONLY)
+    set(source "${made}")
   endif()
   set(${result} "${source}" PARENT_SCOPE)
 endfunction()

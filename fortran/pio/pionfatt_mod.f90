@@ -1,25 +1,19 @@
-! Attributes: text, or numbers of the type that the values have. A number is a variable's; PIO_global is the file.
+! Attributes: text, or numbers of the type that the values have. PIO_global as the number of a variable is the file. Values that
+! do not fit are PIO_EINSUFFBUF.
 module pionfatt_mod
   use, intrinsic :: iso_c_binding, only: c_char, c_int
   use pio_kinds, only: PIO_OFFSET_KIND
   use pio_text, only: c_name, c_text, from_c
   use pio_types
+  use pio_values_text, only: put_att, get_att
+  use pio_values_real, only: put_att, get_att
+  use pio_values_double, only: put_att, get_att
+  use pio_values_int, only: put_att, get_att
+  use pio_values_short, only: put_att, get_att
   implicit none
   private
 
   public :: put_att, get_att, inq_var_fill, inq_att, inq_attlen, inq_attname, inq_attid
-
-  interface put_att
-    module procedure put_att_desc
-    module procedure put_att_vid
-    module procedure put_att_id
-  end interface
-
-  interface get_att
-    module procedure get_att_desc
-    module procedure get_att_vid
-    module procedure get_att_id
-  end interface
 
   interface inq_att
     module procedure inq_att_desc
@@ -46,20 +40,6 @@ module pionfatt_mod
   end interface
 
   interface
-    integer(c_int) function c_put_att(ncid, varid, name, values) bind(C, name="stanchion_piof_put_att")
-      import :: c_char, c_int
-      integer(c_int), value :: ncid, varid
-      character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(in) :: values
-    end function
-
-    integer(c_int) function c_get_att(ncid, varid, name, values) bind(C, name="stanchion_piof_get_att")
-      import :: c_char, c_int
-      integer(c_int), value :: ncid, varid
-      character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..), intent(inout) :: values
-    end function
-
     integer(c_int) function c_inq_var_fill(ncid, varid, no_fill, fillvalue) bind(C, name="stanchion_piof_inq_var_fill")
       import :: c_int
       integer(c_int), value :: ncid, varid
@@ -90,53 +70,6 @@ module pionfatt_mod
   end interface
 
 contains
-
-  integer function put_att_desc(file, vardesc, name, values) result(ierr)
-    type(file_desc_t), intent(in) :: file
-    type(var_desc_t), intent(in) :: vardesc
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in) :: values
-    ierr = c_put_att(file%fh, vardesc%varid - 1, c_text(name), values)
-  end function
-
-  integer function put_att_vid(file, varid, name, values) result(ierr)
-    type(file_desc_t), intent(in) :: file
-    integer, intent(in) :: varid
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in) :: values
-    ierr = c_put_att(file%fh, varid - 1, c_text(name), values)
-  end function
-
-  integer function put_att_id(ncid, varid, name, values) result(ierr)
-    integer, intent(in) :: ncid, varid
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(in) :: values
-    ierr = c_put_att(ncid, varid - 1, c_text(name), values)
-  end function
-
-  ! Values that do not fit are PIO_EINSUFFBUF.
-  integer function get_att_desc(file, vardesc, name, values) result(ierr)
-    type(file_desc_t), intent(in) :: file
-    type(var_desc_t), intent(in) :: vardesc
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(inout) :: values
-    ierr = c_get_att(file%fh, vardesc%varid - 1, c_text(name), values)
-  end function
-
-  integer function get_att_vid(file, varid, name, values) result(ierr)
-    type(file_desc_t), intent(in) :: file
-    integer, intent(in) :: varid
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(inout) :: values
-    ierr = c_get_att(file%fh, varid - 1, c_text(name), values)
-  end function
-
-  integer function get_att_id(ncid, varid, name, values) result(ierr)
-    integer, intent(in) :: ncid, varid
-    character(len=*), intent(in) :: name
-    type(*), dimension(..), intent(inout) :: values
-    ierr = c_get_att(ncid, varid - 1, c_text(name), values)
-  end function
 
   ! fillvalue has the type of the variable.
   integer function inq_var_fill(file, vdesc, no_fill, fillvalue) result(ierr)
