@@ -57,7 +57,14 @@ pub fn to_io<C: Comm>(
     let room = fits.and_then(|()| Ok((filled(route, element, fill)?, landing.room()?)));
     let (mut held, aside) = agree(comm, room)?;
     let outgoing = cut(&route.out, element, packed);
-    landing.carry(comm, TO_IO, system.flow.get().to_io, &outgoing, aside, &mut held)?;
+    landing.carry(
+        comm,
+        TO_IO,
+        system.flow.get().to_io,
+        &outgoing,
+        aside,
+        &mut held,
+    )?;
     Ok(held)
 }
 

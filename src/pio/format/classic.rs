@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::null_mut;
 
 use super::calls::{Calls, of_kind};
+use super::pieces::Shape;
 use super::{Attribute, Counts, Format, Variable, Write};
 use crate::pio::{Error, Kind, Regions, Result};
 
@@ -70,6 +71,49 @@ impl Handle {
         let (none, name) = (null_mut(), null_mut());
         ask!(self, inq_var, var, name, &mut kind, none, none, none)?;
         Kind::from_number(kind)
+    }
+
+    pub(super) fn var(&self, var: i32) -> Result<Variable> {
+        let (mut kind, mut count, mut attributes) = (0, 0, 0);
+        let into = (&mut kind, &mut count, &mut attributes);
+        let name = name(|text| ask!(self, inq_var, var, text, into.0, into.1, null_mut(), into.2))?;
+        let mut dims = vec![0; count as usize];
+        let (none, text, into) = (null_mut(), null_mut(), dims.as_mut_ptr());
+        ask!(self, inq_var, var, text, none, none, into, none)?;
+        Ok(Variable {
+            name,
+            kind: Kind::from_number(kind)?,
+            dims,
+            attributes,
+        })
+    }
+
+    fn dim_length(&self, dim: i32) -> Result<u64> {
+        let mut length = 0;
+        ask!(self, inq_dim, dim, null_mut(), &mut length)?;
+        Ok(length as u64)
+    }
+
+    pub(super) fn counts(&self) -> Result<Counts> {
+        let (mut dims, mut vars, mut attributes, mut unlimited) = (0, 0, 0, -1);
+        let into = (&mut dims, &mut vars, &mut attributes, &mut unlimited);
+        ask!(self, inq, into.0, into.1, into.2, into.3)?;
+        Ok(Counts {
+            dims,
+            vars,
+            attributes,
+            unlimited,
+        })
+    }
+
+    pub(super) fn shape(&self, var: i32) -> Result<Shape> {
+        let dims = self.var(var)?.dims;
+        let unlimited = self.counts()?.unlimited;
+        let lengths = dims.iter().map(|dim| self.dim_length(*dim));
+        Ok(Shape {
+            lengths: lengths.collect::<Result<_>>()?,
+            record: dims.first() == Some(&unlimited),
+        })
     }
 
     pub(super) fn attribute(&self, var: i32, name: &CStr) -> Result<Attribute> {
@@ -205,15 +249,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn counts(&mut self) -> Result<Counts> {
-        let (mut dims, mut vars, mut attributes, mut unlimited) = (0, 0, 0, -1);
-        let into = (&mut dims, &mut vars, &mut attributes, &mut unlimited);
-        ask!(self.handle, inq, into.0, into.1, into.2, into.3)?;
-        Ok(Counts {
-            dims,
-            vars,
-            attributes,
-            unlimited,
-        })
+        self.handle.counts()
     }
 
     fn file_format(&mut self) -> Result<i32> {
@@ -235,29 +271,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn var(&mut self, var: i32) -> Result<Variable> {
-        let (mut kind, mut count, mut attributes) = (0, 0, 0);
-        let into = (&mut kind, &mut count, &mut attributes);
-        let name = name(|text| {
-            ask!(
-                self.handle,
-                inq_var,
-                var,
-                text,
-                into.0,
-                into.1,
-                null_mut(),
-                into.2
-            )
-        })?;
-        let mut dims = vec![0; count as usize];
-        let (none, text, into) = (null_mut(), null_mut(), dims.as_mut_ptr());
-        ask!(self.handle, inq_var, var, text, none, none, into, none)?;
-        Ok(Variable {
-            name,
-            kind: Kind::from_number(kind)?,
-            dims,
-            attributes,
-        })
+        self.handle.var(var)
     }
 
     fn var_named(&mut self, name: &CStr) -> Result<i32> {
