@@ -83,7 +83,8 @@ function(stanchion_cargo_build name)
     set(STANCHION_BINARY_${binary} "${outputs}/${binary}" PARENT_SCOPE)
   endforeach()
   if(ARG_FEATURES)
-    list(APPEND flags --features "${ARG_FEATURES}")
+    string(REPLACE ";" "," features "${ARG_FEATURES}")
+    list(APPEND flags --features ${features})
   endif()
 
   # Without the unsets a make jobserver that does not reach cargo, or a user's own

@@ -87,6 +87,6 @@ endfunction()
 
 function(stanchion_definitions target link)
   if("MPI::MPI_C" IN_LIST link)
-    target_compile_definitions(${target} PUBLIC REDSET_ENABLE_MPI)
+    target_compile_definitions(${target} PUBLIC REDSET_ENABLE_MPI STANCHION_PIO_NCAR=${STANCHION_PIO_NCAR})
   endif()
 endfunction()

@@ -1,13 +1,15 @@
 # Shared by the packages whose targets are Stanchion's libraries.
 
-# A project of C++ alone has no MPI::MPI_C.
+# A project of C++ or of Fortran alone has no MPI::MPI_C.
 function(stanchion_mpi_language result)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-  if(NOT "C" IN_LIST languages AND "CXX" IN_LIST languages)
-    set(${result} CXX PARENT_SCOPE)
-  else()
-    set(${result} C PARENT_SCOPE)
-  endif()
+  foreach(language C CXX Fortran)
+    if(language IN_LIST languages)
+      set(${result} ${language} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${result} C PARENT_SCOPE)
 endfunction()
 
 # stanchion_import(<package> <target> <library> [MPI [<macro to define>]])

@@ -5,8 +5,9 @@
  * library was configured for (-DSTANCHION_PIO_ABI).
  *
  * Functions return PIO_NOERR or another number, unless it says otherwise; stanchion_last_error() in stanchion.h
- * then tells why. All functions that take an ncid, and those that say so, are collective: called by all ranks of
- * the I/O system, which all return the same code. They use a private duplicate of the communicator.
+ * then tells why. All functions that take an ncid, unless it says otherwise, and those that say so are collective:
+ * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
+ * communicator. Out-arguments of inquiries may be NULL.
  *
  * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
 #ifndef STANCHION_PIO_H
@@ -498,6 +499,809 @@ int PIOc_get_local_array_size(int ioid);
  * from now on. To be the same on all ranks. Ignored if not positive.
  */
 int PIOc_set_blocksize(int newblocksize);
+
+/**
+ * Reads this rank's map from a text file of PIOc_writemap. There may be more ranks than wrote it.
+ *
+ * # Returns
+ * PIO_NOERR; the dimensions in `gdims` and the map in `map`, both to be given to free(), their lengths in `ndims`
+ * and `fmaplen`.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int PIOc_readmap(const char *file,
+                 int *ndims,
+                 int **gdims,
+                 PIO_Offset *fmaplen,
+                 PIO_Offset **map,
+                 MPI_Comm comm);
+
+/**
+ * As PIOc_readmap with the communicator as Fortran has it.
+ *
+ * # Collective
+ * As PIOc_readmap.
+ */
+int PIOc_readmap_from_f90(const char *file,
+                          int *ndims,
+                          int **gdims,
+                          PIO_Offset *maplen,
+                          PIO_Offset **map,
+                          int f90_comm);
+
+#if STANCHION_PIO_NCAR
+/**
+ * Writes the maps of all ranks into a text file, which changes at once or not at all.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int PIOc_writemap(const char *file,
+                  int ndims,
+                  const int *gdims,
+                  PIO_Offset maplen,
+                  const PIO_Offset *map,
+                  MPI_Comm comm);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * Writes the maps of all ranks into a text file, which changes at once or not at all. `ioid` is noted there.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which all return the same code.
+ */
+int PIOc_writemap(const char *file,
+                  int ioid,
+                  int ndims,
+                  const int *gdims,
+                  PIO_Offset maplen,
+                  const PIO_Offset *map,
+                  MPI_Comm comm);
+#endif
+
+#if STANCHION_PIO_NCAR
+/**
+ * As PIOc_writemap with the communicator as Fortran has it.
+ *
+ * # Collective
+ * As PIOc_writemap.
+ */
+int PIOc_writemap_from_f90(const char *file,
+                           int ndims,
+                           const int *gdims,
+                           PIO_Offset maplen,
+                           const PIO_Offset *map,
+                           int f90_comm);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * As PIOc_writemap with the communicator as Fortran has it.
+ *
+ * # Collective
+ * As PIOc_writemap.
+ */
+int PIOc_writemap_from_f90(const char *file,
+                           int ioid,
+                           int ndims,
+                           const int *gdims,
+                           PIO_Offset maplen,
+                           const PIO_Offset *map,
+                           int f90_comm);
+#endif
+
+/**
+ * Writes a decomposition into a text file, in the order in which the maps were given.
+ *
+ * # Collective
+ * Called by all ranks of `comm`, which are those of the I/O system. They all return the same code.
+ */
+int PIOc_write_decomp(const char *file, int iosysid, int ioid, MPI_Comm comm);
+
+/**
+ * Writes a decomposition into a netCDF file, in the order in which the maps were given. `cmode` is as for
+ * PIOc_create; `title` and `history` may be NULL.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int PIOc_write_nc_decomp(int iosysid,
+                         const char *filename,
+                         int cmode,
+                         int ioid,
+                         const char *title,
+                         const char *history,
+                         int fortran_order);
+
+/**
+ * Makes a decomposition of a netCDF file of PIOc_write_nc_decomp, which as many ranks wrote. `title` and `history`
+ * have room for PIO_MAX_NAME characters and a NUL; they and `fortran_order` may be NULL.
+ *
+ * # Returns
+ * PIO_NOERR, and the id in `ioid`.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code; `comm` is not used.
+ */
+int PIOc_read_nc_decomp(int iosysid,
+                        const char *filename,
+                        int *ioid,
+                        MPI_Comm comm,
+                        int pio_type,
+                        char *title,
+                        char *history,
+                        int *fortran_order);
+
+/**
+ * Whether this library can write and read files in that way.
+ *
+ * # Returns
+ * 1 or 0.
+ */
+int PIOc_iotype_available(int iotype);
+
+/**
+ * Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
+ *
+ * # Returns
+ * PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int PIOc_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode);
+
+/**
+ * As PIOc_createfile with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF, which fills.
+ *
+ * # Collective
+ * As PIOc_createfile.
+ */
+int PIOc_create(int iosysid, const char *path, int cmode, int *ncidp);
+
+/**
+ * Opens a file, for writing too if `mode` has PIO_WRITE. Where the I/O type does not suit the file, it is opened
+ * as PIO_IOTYPE_NETCDF; `iotype` is not changed.
+ *
+ * # Returns
+ * PIO_NOERR, and the id in `ncidp`.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int PIOc_openfile(int iosysid,
+                  int *ncidp,
+                  int *iotype,
+                  const char *fname,
+                  int mode);
+
+/**
+ * As PIOc_openfile with that I/O type only.
+ *
+ * # Collective
+ * As PIOc_openfile.
+ */
+int PIOc_openfile2(int iosysid, int *ncidp, int *iotype, const char *fname, int mode);
+
+/**
+ * As PIOc_openfile if `retry` is not 0, else as PIOc_openfile2.
+ *
+ * # Collective
+ * As PIOc_openfile.
+ */
+int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filename, int mode, int retry);
+
+/**
+ * As PIOc_openfile2 with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF.
+ *
+ * # Collective
+ * As PIOc_openfile.
+ */
+int PIOc_open(int iosysid, const char *path, int mode, int *ncidp);
+
+/**
+ * Writes what is buffered and closes the file. It is closed even if that fails.
+ */
+int PIOc_closefile(int ncid);
+
+/**
+ * Removes a file.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int PIOc_deletefile(int iosysid, const char *filename);
+
+/**
+ * Writes what is buffered, and what the file library has buffered.
+ */
+int PIOc_sync(int ncid);
+
+/**
+ * Lets dimensions, variables and attributes be changed.
+ */
+int PIOc_redef(int ncid);
+
+/**
+ * Ends the changes: data can be written and read.
+ */
+int PIOc_enddef(int ncid);
+
+/**
+ * Whether there is such an open file. Not collective.
+ *
+ * # Returns
+ * 1 or 0.
+ */
+int PIOc_File_is_Open(int ncid);
+
+/**
+ * Whether what is not written is filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of
+ * their own. `old_modep` gets what it was and may be NULL.
+ */
+int PIOc_set_fill(int ncid, int fillmode, int *old_modep);
+
+/**
+ * The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
+ * All of them may be NULL.
+ */
+int PIOc_inq(int ncid,
+             int *ndimsp,
+             int *nvarsp,
+             int *ngattsp,
+             int *unlimdimidp);
+
+/**
+ * The number of dimensions.
+ */
+int PIOc_inq_ndims(int ncid, int *ndimsp);
+
+/**
+ * The number of variables.
+ */
+int PIOc_inq_nvars(int ncid, int *nvarsp);
+
+/**
+ * The number of attributes of the file itself.
+ */
+int PIOc_inq_natts(int ncid, int *ngattsp);
+
+/**
+ * The unlimited dimension, or -1.
+ */
+int PIOc_inq_unlimdim(int ncid, int *unlimdimidp);
+
+/**
+ * How many unlimited dimensions there are, and which. Both may be NULL.
+ */
+int PIOc_inq_unlimdims(int ncid, int *nunlimdimsp, int *unlimdimidsp);
+
+/**
+ * The format of the file, as nc_inq_format numbers it.
+ */
+int PIOc_inq_format(int ncid, int *formatp);
+
+/**
+ * Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its number and may be NULL.
+ */
+int PIOc_def_dim(int ncid, const char *name, PIO_Offset len, int *idp);
+
+/**
+ * Name and length of a dimension. Both may be NULL; a name has up to PIO_MAX_NAME characters.
+ */
+int PIOc_inq_dim(int ncid, int dimid, char *name, PIO_Offset *lenp);
+
+/**
+ * The dimension of that name. `idp` may be NULL.
+ */
+int PIOc_inq_dimid(int ncid, const char *name, int *idp);
+
+/**
+ * The name of a dimension, of up to PIO_MAX_NAME characters.
+ */
+int PIOc_inq_dimname(int ncid, int dimid, char *name);
+
+/**
+ * The length of a dimension; of the unlimited one, what it has grown to.
+ */
+int PIOc_inq_dimlen(int ncid, int dimid, PIO_Offset *lenp);
+
+/**
+ * Gives a dimension another name.
+ */
+int PIOc_rename_dim(int ncid, int dimid, const char *name);
+
+/**
+ * Defines a variable of these dimensions, the slowest first. `varidp` gets its number and may be NULL.
+ */
+int PIOc_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp);
+
+/**
+ * The variable of that name. `varidp` may be NULL.
+ */
+int PIOc_inq_varid(int ncid, const char *name, int *varidp);
+
+#if STANCHION_PIO_NCAR
+/**
+ * What a variable is made of. All but the ids may be NULL; a name has up to PIO_MAX_NAME characters.
+ */
+int PIOc_inq_var(int ncid, int varid, char *name, nc_type *xtypep, int *ndimsp, int *dimidsp, int *nattsp);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * What a variable is made of. All but the ids may be NULL; the name is cut to `namelen` bytes with its NUL.
+ */
+int PIOc_inq_var(int ncid,
+                 int varid,
+                 char *name,
+                 int namelen,
+                 nc_type *xtypep,
+                 int *ndimsp,
+                 int *dimidsp,
+                 int *nattsp);
+#endif
+
+#if STANCHION_PIO_NCAR
+/**
+ * The name of a variable, of up to PIO_MAX_NAME characters.
+ */
+int PIOc_inq_varname(int ncid, int varid, char *name);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * The name of a variable, cut to `namelen` bytes with its NUL.
+ */
+int PIOc_inq_varname(int ncid, int varid, char *name, int namelen);
+#endif
+
+/**
+ * The type of a variable.
+ */
+int PIOc_inq_vartype(int ncid, int varid, nc_type *xtypep);
+
+/**
+ * The number of a variable's dimensions.
+ */
+int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
+
+/**
+ * A variable's dimensions, the slowest first.
+ */
+int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
+
+/**
+ * The number of a variable's attributes.
+ */
+int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
+
+/**
+ * Gives a variable another name.
+ */
+int PIOc_rename_var(int ncid, int varid, const char *name);
+
+/**
+ * Name and size of a type. Both may be NULL; a name has up to PIO_MAX_NAME characters.
+ */
+int PIOc_inq_type(int ncid, nc_type xtype, char *name, PIO_Offset *sizep);
+
+/**
+ * Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
+ * with what: one element of the variable's type. It may be NULL where nothing is filled.
+ */
+int PIOc_def_var_fill(int ncid, int varid, int no_fill, const void *fill_value);
+
+/**
+ * Whether places of a variable that are not written are left alone (`no_fill` 1) or filled (0), and with what.
+ * Both may be NULL; `fill_valuep` has room for one element of the variable's type.
+ */
+int PIOc_inq_var_fill(int ncid,
+                      int varid,
+                      int *no_fill,
+                      void *fill_valuep);
+
+/**
+ * Type and length of an attribute. Both may be NULL.
+ */
+int PIOc_inq_att(int ncid, int varid, const char *name, nc_type *xtypep, PIO_Offset *lenp);
+
+/**
+ * The number of elements of an attribute.
+ */
+int PIOc_inq_attlen(int ncid, int varid, const char *name, PIO_Offset *lenp);
+
+/**
+ * The type of an attribute.
+ */
+int PIOc_inq_atttype(int ncid, int varid, const char *name, nc_type *xtypep);
+
+/**
+ * The number of the attribute of that name. `idp` may be NULL.
+ */
+int PIOc_inq_attid(int ncid, int varid, const char *name, int *idp);
+
+/**
+ * The name of the attribute of that number, of up to PIO_MAX_NAME characters. `name` may be NULL.
+ */
+int PIOc_inq_attname(int ncid, int varid, int attnum, char *name);
+
+/**
+ * Gives an attribute another name.
+ */
+int PIOc_rename_att(int ncid, int varid, const char *name, const char *newname);
+
+/**
+ * Removes an attribute.
+ */
+int PIOc_del_att(int ncid, int varid, const char *name);
+
+/**
+ * Copies an attribute of a variable to another one, perhaps in another file of the same I/O system.
+ */
+int PIOc_copy_att(int incid, int ivarid, const char *name, int oncid, int ovarid);
+
+/**
+ * Sets an attribute of `len` elements of type `xtype`.
+ */
+int PIOc_put_att(int ncid, int varid, const char *name, nc_type xtype, PIO_Offset len, const void *op);
+
+/**
+ * Sets an attribute to a text of `len` characters.
+ */
+int PIOc_put_att_text(int ncid, int varid, const char *name, PIO_Offset len, const char *op);
+
+/**
+ * Reads an attribute as it is stored. `ip` has room for all of it.
+ */
+int PIOc_get_att(int ncid, int varid, const char *name, void *ip);
+
+/**
+ * Reads a text. `ip` has room for all of it; no NUL is added.
+ */
+int PIOc_get_att_text(int ncid, int varid, const char *name, char *ip);
+
+/**
+ * Sets the record that the next writes and reads of a variable go to, counted from 0. Not collective.
+ */
+int PIOc_setframe(int ncid, int varid, int frame);
+
+/**
+ * Goes on to the next record of a variable. Not collective.
+ */
+int PIOc_advanceframe(int ncid, int varid);
+
+/**
+ * Writes an array that is spread over the ranks: this rank's part has `arraylen` elements of the decomposition's
+ * type, in the order of its map. It is copied; it is in the file after PIOc_sync or PIOc_closefile. Places of the
+ * array that are in no map get `fillvalue`, or if that is NULL the variable's.
+ */
+int PIOc_write_darray(int ncid,
+                      int varid,
+                      int ioid,
+                      PIO_Offset arraylen,
+                      const void *array,
+                      const void *fillvalue);
+
+#if STANCHION_PIO_NCAR
+/**
+ * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each.
+ * `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
+ * for each, as upstream takes it.
+ */
+int PIOc_write_darray_multi(int ncid,
+                            const int *varids,
+                            int ioid,
+                            int nvars,
+                            PIO_Offset arraylen,
+                            const void *array,
+                            const int *frame,
+                            void **fillvalue,
+                            bool flushtodisk);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each.
+ * `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
+ * for each, as upstream takes it.
+ */
+int PIOc_write_darray_multi(int ncid,
+                            const int *varids,
+                            int ioid,
+                            int nvars,
+                            PIO_Offset arraylen,
+                            const void *array,
+                            const int *frame,
+                            const void **fillvalue,
+                            bool flushtodisk);
+#endif
+
+/**
+ * Reads this rank's part of an array: `arraylen` elements of the decomposition's type, at least as many as its
+ * map has. Holes keep what they had.
+ */
+int PIOc_read_darray(int ncid,
+                     int varid,
+                     int ioid,
+                     PIO_Offset arraylen,
+                     void *array);
+
+/**
+ * Sets how many bytes a rank may buffer of what PIOc_write_darray gave it; more is written at once. To be the same
+ * on all ranks. Ignored if not positive.
+ *
+ * # Returns
+ * The limit until now.
+ */
+PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
+
+/**
+ * Writes record `recnum` of a variable as PIOc_setframe and PIOc_write_darray do. The array is as long as the map.
+ */
+int PIOc_put_vard(int ncid,
+                  int varid,
+                  int decompid,
+                  PIO_Offset recnum,
+                  const void *buf);
+
+/**
+ * Reads record `recnum` of a variable as PIOc_setframe and PIOc_read_darray do. The array is as long as the map.
+ */
+int PIOc_get_vard(int ncid,
+                  int varid,
+                  int decompid,
+                  PIO_Offset recnum,
+                  void *buf);
+
+/**
+ * Writes a whole variable. The data are of its type, as in all functions without a type in their name.
+ */
+int PIOc_put_var(int ncid, int varid, const void *buf);
+
+/**
+ * Reads a whole variable.
+ */
+int PIOc_get_var(int ncid, int varid, void *buf);
+
+/**
+ * Writes one element.
+ */
+int PIOc_put_var1(int ncid, int varid, const PIO_Offset *index, const void *buf);
+
+/**
+ * Reads one element.
+ */
+int PIOc_get_var1(int ncid, int varid, const PIO_Offset *index, void *buf);
+
+/**
+ * Writes a block: `count` elements from `start` in each dimension.
+ */
+int PIOc_put_vara(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, const void *buf);
+
+/**
+ * Reads a block.
+ */
+int PIOc_get_vara(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, void *buf);
+
+/**
+ * Writes `count` elements from `start` that are `stride` apart, in each dimension.
+ */
+int PIOc_put_vars(int ncid,
+                  int varid,
+                  const PIO_Offset *start,
+                  const PIO_Offset *count,
+                  const PIO_Offset *stride,
+                  const void *buf);
+
+/**
+ * Reads as PIOc_put_vars writes.
+ */
+int PIOc_get_vars(int ncid,
+                  int varid,
+                  const PIO_Offset *start,
+                  const PIO_Offset *count,
+                  const PIO_Offset *stride,
+                  void *buf);
+
+/**
+ * Sets the cache of chunks for variables of new files. netCDF-4 only, as all functions from here on.
+ */
+int PIOc_set_chunk_cache(int iosysid, int iotype, PIO_Offset size, PIO_Offset nelems, float preemption);
+
+/**
+ * The cache of chunks for variables of new files. netCDF-4 only.
+ */
+int PIOc_get_chunk_cache(int iosysid, int iotype, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
+
+/**
+ * Sets the cache of chunks of a variable. netCDF-4 only.
+ */
+int PIOc_set_var_chunk_cache(int ncid, int varid, PIO_Offset size, PIO_Offset nelems, float preemption);
+
+/**
+ * The cache of chunks of a variable. netCDF-4 only.
+ */
+int PIOc_get_var_chunk_cache(int ncid, int varid, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
+
+/**
+ * Compresses a variable. netCDF-4 only.
+ */
+int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
+
+/**
+ * How a variable is compressed. netCDF-4 only.
+ */
+int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
+
+/**
+ * Cuts a variable into chunks. netCDF-4 only.
+ */
+int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp);
+
+/**
+ * The chunks of a variable. netCDF-4 only.
+ */
+int PIOc_inq_var_chunking(int ncid, int varid, int *storagep, PIO_Offset *chunksizesp);
+
+/**
+ * The order of bytes of a variable. netCDF-4 only.
+ */
+int PIOc_def_var_endian(int ncid, int varid, int endian);
+
+/**
+ * The order of bytes of a variable. netCDF-4 only.
+ */
+int PIOc_inq_var_endian(int ncid, int varid, int *endianp);
+
+/**
+ * Compresses a variable with szip. netCDF-4 only.
+ */
+int PIOc_def_var_szip(int ncid, int varid, int options_mask, int pixels_per_block);
+
+/**
+ * Compresses a variable with Zstandard. netCDF-4 only.
+ */
+int PIOc_def_var_zstandard(int ncid, int varid, int level);
+
+/**
+ * Whether a variable is compressed with Zstandard. netCDF-4 only.
+ */
+int PIOc_inq_var_zstandard(int ncid, int varid, int *hasfilterp, int *levelp);
+
+/**
+ * Rounds the data of a variable. netCDF-4 only.
+ */
+int PIOc_def_var_quantize(int ncid, int varid, int quantize_mode, int nsd);
+
+/**
+ * How the data of a variable are rounded. netCDF-4 only.
+ */
+int PIOc_inq_var_quantize(int ncid, int varid, int *quantize_mode, int *nsdp);
+
+/**
+ * Gives a variable a filter. netCDF-4 only.
+ */
+int PIOc_def_var_filter(int ncid, int varid, unsigned int id, size_t nparams, unsigned int *params);
+
+/**
+ * The filters of a variable. netCDF-4 only.
+ */
+int PIOc_inq_var_filter_ids(int ncid, int varid, size_t *nfiltersp, unsigned int *ids);
+
+/**
+ * The parameters of a filter of a variable. netCDF-4 only.
+ */
+int PIOc_inq_var_filter_info(int ncid, int varid, unsigned int id, size_t *nparamsp, unsigned int *params);
+
+/**
+ * Whether there is such a filter. netCDF-4 only.
+ */
+int PIOc_inq_filter_avail(int ncid, unsigned int id);
+
+#if STANCHION_PIO_NCAR
+/**
+ * What an error code means, in up to PIO_MAX_NAME characters. stanchion_last_error tells more.
+ */
+int PIOc_strerror(int pioerr, char *errstr);
+#endif
+
+#if !STANCHION_PIO_NCAR
+/**
+ * What an error code means, cut to `errmsg_sz` bytes with the closing NUL. stanchion_last_error tells more.
+ */
+int PIOc_strerror(int pioerr, char *errmsg, size_t errmsg_sz);
+#endif
+
+/**
+ * Which messages are logged: -1 none, 0 errors, 1 warnings, 2 information, 3 and more all.
+ * As stanchion_set_log_level.
+ */
+int PIOc_set_log_level(int level);
+
+/**
+ * As PIOc_set_log_level with the level of the first rank on all of them.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system.
+ */
+int PIOc_set_global_log_level(int iosysid, int level);
+
+/**
+ * PIO_VERSION_MAJOR of the library.
+ */
+int PIOc_get_version_major(void);
+
+/**
+ * PIO_VERSION_MINOR of the library.
+ */
+int PIOc_get_version_minor(void);
+
+/**
+ * PIO_VERSION_PATCH of the library.
+ */
+int PIOc_get_version_patch(void);
+
+/**
+ * The version as text, cut to `len` bytes with the closing NUL.
+ */
+int PIOc_get_version_string(char *vstr, int len);
+
+/**
+ * What stands for the commit: the version of Stanchion, cut to `len` bytes with the closing NUL.
+ */
+int PIOc_get_version_hash(char *vstr, int len);
+
+/**
+ * All of them. Each may be NULL.
+ */
+int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int vstr_len);
+
+/* For every type the functions whose names end with it: as those above without a type, with data of that type in
+ * memory, which are converted from and to what the file has. xtype is what an attribute is stored as. */
+#define STANCHION_PIO_DATA(suffix, type)                                                                       \
+  int PIOc_put_var_##suffix(int ncid, int varid, const type* op);                                              \
+  int PIOc_get_var_##suffix(int ncid, int varid, type* buf);                                                   \
+  int PIOc_put_var1_##suffix(int ncid, int varid, const PIO_Offset* index, const type* op);                    \
+  int PIOc_get_var1_##suffix(int ncid, int varid, const PIO_Offset* index, type* buf);                         \
+  int PIOc_put_vara_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const type* op);                                                                  \
+  int PIOc_get_vara_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count, type* buf); \
+  int PIOc_put_vars_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const PIO_Offset* stride, const type* op);                                        \
+  int PIOc_get_vars_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const PIO_Offset* stride, type* buf);
+#define STANCHION_PIO_VARD(suffix, type)                                                                       \
+  int PIOc_put_vard_##suffix(int ncid, int varid, int decompid, PIO_Offset recnum, const type* op);            \
+  int PIOc_get_vard_##suffix(int ncid, int varid, int decompid, PIO_Offset recnum, type* buf);
+#define STANCHION_PIO_ATT(suffix, type)                                                                        \
+  int PIOc_put_att_##suffix(int ncid, int varid, const char* name, nc_type xtype, PIO_Offset len,              \
+                            const type* op);                                                                   \
+  int PIOc_get_att_##suffix(int ncid, int varid, const char* name, type* ip);
+#define STANCHION_PIO_TYPE(suffix, type)                                                                       \
+  STANCHION_PIO_ATT(suffix, type) STANCHION_PIO_DATA(suffix, type) STANCHION_PIO_VARD(suffix, type)
+
+STANCHION_PIO_DATA(text, char)
+STANCHION_PIO_VARD(text, char)
+STANCHION_PIO_TYPE(schar, signed char)
+STANCHION_PIO_TYPE(uchar, unsigned char)
+STANCHION_PIO_TYPE(short, short)
+STANCHION_PIO_TYPE(ushort, unsigned short)
+STANCHION_PIO_TYPE(int, int)
+STANCHION_PIO_TYPE(uint, unsigned int)
+STANCHION_PIO_ATT(long, long)
+STANCHION_PIO_DATA(long, long)
+STANCHION_PIO_TYPE(longlong, long long)
+STANCHION_PIO_TYPE(ulonglong, unsigned long long)
+STANCHION_PIO_TYPE(float, float)
+STANCHION_PIO_TYPE(double, double)
+
+#undef STANCHION_PIO_TYPE
+#undef STANCHION_PIO_ATT
+#undef STANCHION_PIO_VARD
+#undef STANCHION_PIO_DATA
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -42,12 +42,13 @@ run_example() {
   show_trees "$run"
 }
 
-# compile_example <source> <program>: Fortran sources use the module, compiled along with them.
+# compile_example <source> <program>: Fortran sources use the module, compiled along with them; PIO's is installed.
 compile_example() {
   local link
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$prefix/lib"
   case $1 in
     *.c) "$mpicc" -O2 "$1" $(pkg-config --cflags stanchion) $link -o "$2" ;;
+    *darray_f.f90) "$mpifort" -O2 -I"$prefix/include" "$1" $(pkg-config --libs piof) $link -o "$2" ;;
     *.f90) "$mpifort" -O2 -J "$build/run" "$prefix"/share/stanchion/fortran/*.f90 "$1" $link -o "$2" ;;
   esac
 }

@@ -80,16 +80,110 @@ pub mod exports {
         kvtree_util_set_str, kvtree_util_set_unsigned_long,
     };
     #[cfg(feature = "mpi")]
+    pub use crate::capi::pio::{
+        PIOc_get_version, PIOc_get_version_hash, PIOc_get_version_major, PIOc_get_version_minor,
+        PIOc_get_version_patch, PIOc_get_version_string, PIOc_set_global_log_level,
+        PIOc_set_log_level, PIOc_strerror,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_att::{
+        PIOc_copy_att, PIOc_del_att, PIOc_get_att, PIOc_get_att_double, PIOc_get_att_float,
+        PIOc_get_att_int, PIOc_get_att_long, PIOc_get_att_longlong, PIOc_get_att_schar,
+        PIOc_get_att_short, PIOc_get_att_text, PIOc_get_att_uchar, PIOc_get_att_uint,
+        PIOc_get_att_ulonglong, PIOc_get_att_ushort, PIOc_inq_att, PIOc_inq_attid, PIOc_inq_attlen,
+        PIOc_inq_attname, PIOc_inq_atttype, PIOc_put_att, PIOc_put_att_double, PIOc_put_att_float,
+        PIOc_put_att_int, PIOc_put_att_long, PIOc_put_att_longlong, PIOc_put_att_schar,
+        PIOc_put_att_short, PIOc_put_att_text, PIOc_put_att_uchar, PIOc_put_att_uint,
+        PIOc_put_att_ulonglong, PIOc_put_att_ushort, PIOc_rename_att,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_darray::{
+        PIOc_advanceframe, PIOc_read_darray, PIOc_set_buffer_size_limit, PIOc_setframe,
+        PIOc_write_darray, PIOc_write_darray_multi,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_data::{
+        PIOc_get_var, PIOc_get_var_double, PIOc_get_var_float, PIOc_get_var_int, PIOc_get_var_long,
+        PIOc_get_var_longlong, PIOc_get_var_schar, PIOc_get_var_short, PIOc_get_var_text,
+        PIOc_get_var_uchar, PIOc_get_var_uint, PIOc_get_var_ulonglong, PIOc_get_var_ushort,
+        PIOc_get_var1, PIOc_get_var1_double, PIOc_get_var1_float, PIOc_get_var1_int,
+        PIOc_get_var1_long, PIOc_get_var1_longlong, PIOc_get_var1_schar, PIOc_get_var1_short,
+        PIOc_get_var1_text, PIOc_get_var1_uchar, PIOc_get_var1_uint, PIOc_get_var1_ulonglong,
+        PIOc_get_var1_ushort, PIOc_get_vara, PIOc_get_vara_double, PIOc_get_vara_float,
+        PIOc_get_vara_int, PIOc_get_vara_long, PIOc_get_vara_longlong, PIOc_get_vara_schar,
+        PIOc_get_vara_short, PIOc_get_vara_text, PIOc_get_vara_uchar, PIOc_get_vara_uint,
+        PIOc_get_vara_ulonglong, PIOc_get_vara_ushort, PIOc_get_vars, PIOc_get_vars_double,
+        PIOc_get_vars_float, PIOc_get_vars_int, PIOc_get_vars_long, PIOc_get_vars_longlong,
+        PIOc_get_vars_schar, PIOc_get_vars_short, PIOc_get_vars_text, PIOc_get_vars_uchar,
+        PIOc_get_vars_uint, PIOc_get_vars_ulonglong, PIOc_get_vars_ushort, PIOc_put_var,
+        PIOc_put_var_double, PIOc_put_var_float, PIOc_put_var_int, PIOc_put_var_long,
+        PIOc_put_var_longlong, PIOc_put_var_schar, PIOc_put_var_short, PIOc_put_var_text,
+        PIOc_put_var_uchar, PIOc_put_var_uint, PIOc_put_var_ulonglong, PIOc_put_var_ushort,
+        PIOc_put_var1, PIOc_put_var1_double, PIOc_put_var1_float, PIOc_put_var1_int,
+        PIOc_put_var1_long, PIOc_put_var1_longlong, PIOc_put_var1_schar, PIOc_put_var1_short,
+        PIOc_put_var1_text, PIOc_put_var1_uchar, PIOc_put_var1_uint, PIOc_put_var1_ulonglong,
+        PIOc_put_var1_ushort, PIOc_put_vara, PIOc_put_vara_double, PIOc_put_vara_float,
+        PIOc_put_vara_int, PIOc_put_vara_long, PIOc_put_vara_longlong, PIOc_put_vara_schar,
+        PIOc_put_vara_short, PIOc_put_vara_text, PIOc_put_vara_uchar, PIOc_put_vara_uint,
+        PIOc_put_vara_ulonglong, PIOc_put_vara_ushort, PIOc_put_vars, PIOc_put_vars_double,
+        PIOc_put_vars_float, PIOc_put_vars_int, PIOc_put_vars_long, PIOc_put_vars_longlong,
+        PIOc_put_vars_schar, PIOc_put_vars_short, PIOc_put_vars_text, PIOc_put_vars_uchar,
+        PIOc_put_vars_uint, PIOc_put_vars_ulonglong, PIOc_put_vars_ushort,
+    };
+    #[cfg(feature = "mpi")]
     pub use crate::capi::pio_decomp::{
         PIOc_InitDecomp, PIOc_InitDecomp_ReadOnly, PIOc_InitDecomp_bc, PIOc_freedecomp,
         PIOc_get_local_array_size, PIOc_init_decomp, PIOc_set_blocksize,
     };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_dim::{
+        PIOc_def_dim, PIOc_inq_dim, PIOc_inq_dimid, PIOc_inq_dimlen, PIOc_inq_dimname,
+        PIOc_rename_dim,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_file::{
+        PIOc_File_is_Open, PIOc_closefile, PIOc_create, PIOc_createfile, PIOc_deletefile,
+        PIOc_enddef, PIOc_inq, PIOc_inq_format, PIOc_inq_natts, PIOc_inq_ndims, PIOc_inq_nvars,
+        PIOc_inq_unlimdim, PIOc_inq_unlimdims, PIOc_iotype_available, PIOc_open, PIOc_openfile,
+        PIOc_openfile_retry, PIOc_openfile2, PIOc_redef, PIOc_set_fill, PIOc_sync,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_internal::{PIOc_get_vars_tc, PIOc_put_vars_tc, find_mpi_type};
     #[cfg(feature = "mpi")]
     pub use crate::capi::pio_iosystem::{
         PIOc_Init_Intracomm, PIOc_Init_Intracomm_from_F90, PIOc_Set_File_Error_Handling,
         PIOc_Set_IOSystem_Error_Handling, PIOc_finalize, PIOc_free_iosystem, PIOc_get_iosystem,
         PIOc_get_numiotasks, PIOc_iam_iotask, PIOc_iosystem_is_active, PIOc_iotask_rank,
         PIOc_set_hint, PIOc_set_iosystem_error_handling, PIOc_set_rearr_opts,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_map::{
+        PIOc_read_nc_decomp, PIOc_readmap, PIOc_readmap_from_f90, PIOc_write_decomp,
+        PIOc_write_nc_decomp, PIOc_writemap, PIOc_writemap_from_f90,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_nc4::{
+        PIOc_def_var_chunking, PIOc_def_var_deflate, PIOc_def_var_endian, PIOc_def_var_filter,
+        PIOc_def_var_quantize, PIOc_def_var_szip, PIOc_def_var_zstandard, PIOc_get_chunk_cache,
+        PIOc_get_var_chunk_cache, PIOc_inq_filter_avail, PIOc_inq_var_chunking,
+        PIOc_inq_var_deflate, PIOc_inq_var_endian, PIOc_inq_var_filter_ids,
+        PIOc_inq_var_filter_info, PIOc_inq_var_quantize, PIOc_inq_var_zstandard,
+        PIOc_set_chunk_cache, PIOc_set_var_chunk_cache,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_var::{
+        PIOc_def_var, PIOc_def_var_fill, PIOc_inq_type, PIOc_inq_var, PIOc_inq_var_fill,
+        PIOc_inq_vardimid, PIOc_inq_varid, PIOc_inq_varname, PIOc_inq_varnatts, PIOc_inq_varndims,
+        PIOc_inq_vartype, PIOc_rename_var,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::pio_vard::{
+        PIOc_get_vard, PIOc_get_vard_double, PIOc_get_vard_float, PIOc_get_vard_int,
+        PIOc_get_vard_longlong, PIOc_get_vard_schar, PIOc_get_vard_short, PIOc_get_vard_text,
+        PIOc_get_vard_uchar, PIOc_get_vard_uint, PIOc_get_vard_ulonglong, PIOc_get_vard_ushort,
+        PIOc_put_vard, PIOc_put_vard_double, PIOc_put_vard_float, PIOc_put_vard_int,
+        PIOc_put_vard_longlong, PIOc_put_vard_schar, PIOc_put_vard_short, PIOc_put_vard_text,
+        PIOc_put_vard_uchar, PIOc_put_vard_uint, PIOc_put_vard_ulonglong, PIOc_put_vard_ushort,
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::rankstr_mpi::{rankstr_mpi, rankstr_mpi_comm_split};
@@ -111,7 +205,10 @@ pub mod exports {
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
-    pub use crate::capi::stanchion_pio::stanchion_pio_strict;
+    pub use crate::capi::stanchion_pio::{
+        stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict, stanchion_pio_to_compute,
+        stanchion_pio_to_io,
+    };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,

@@ -20,7 +20,23 @@ const HEADERS: [(&str, &[&str]); 11] = [
         &["fenix_process.rs", "fenix.rs", "fenix_store.rs"],
     ),
     ("fenix_data_recovery.h", &[]),
-    ("pio.h", &["pio_iosystem.rs", "pio_decomp.rs"]),
+    (
+        "pio.h",
+        &[
+            "pio_iosystem.rs",
+            "pio_decomp.rs",
+            "pio_map.rs",
+            "pio_file.rs",
+            "pio_dim.rs",
+            "pio_var.rs",
+            "pio_att.rs",
+            "pio_darray.rs",
+            "pio_vard.rs",
+            "pio_data.rs",
+            "pio_nc4.rs",
+            "pio.rs",
+        ],
+    ),
     (
         "stanchion.h",
         &[

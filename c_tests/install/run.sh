@@ -39,7 +39,7 @@ case_cmake_c() {
   cmake_project c
   for program in base own_base serial redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi own_mpi redset own_redset fenix_client own_fenix; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi own_mpi redset own_redset fenix_client own_fenix pio; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -47,7 +47,7 @@ case_cmake_cxx() {
   cmake_project cxx
   for program in base redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi redset fenix_client; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi redset fenix_client pio; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -65,6 +65,8 @@ case_pkgconfig() {
     done
     run "$MPICC" "$here/fenix.c" $(pkg-config --cflags --libs fenix) -Wl,-rpath,"$libdir" -o fenix
     run_mpi fenix
+    run "$MPICC" "$here/pio.c" $(pkg-config --cflags --libs pio) -Wl,-rpath,"$libdir" -o pio
+    run_mpi pio
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs kvtree rankstr) -Wl,-rpath,"$libdir" -o mpi
     run_mpi mpi
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags --libs stanchion) -Wl,-rpath,"$libdir" -o mpi
@@ -88,6 +90,10 @@ case_pkgconfig_static() {
       --libs-only-other fenix | sed 's/-lfenix//') -o fenix
     needs_no_stanchion fenix
     run_mpi fenix
+    run "$MPICC" "$here/pio.c" -I"$PREFIX/include" "$libdir/libpioc.a" $(pkg-config --static --libs-only-L --libs-only-l \
+      --libs-only-other pio | sed "s/-lpioc//") -o pio
+    needs_no_stanchion pio
+    run_mpi pio
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
     needs_no_stanchion mpi
@@ -95,7 +101,7 @@ case_pkgconfig_static() {
   fi
 }
 needs_no_stanchion() {
-  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset|fenix)'; then return 1; fi
+  if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset|fenix|pioc)'; then return 1; fi
 }
 
 # What a Makefile written for upstream says.
@@ -110,6 +116,8 @@ case_plain_line() {
     run_mpi mpi
     run "$MPICC" "$here/fenix.c" -I"$PREFIX/include" -L"$libdir" -lfenix -Wl,-rpath,"$libdir" -o fenix
     run_mpi fenix
+    run "$MPICC" "$here/pio.c" -I"$PREFIX/include" -L"$libdir" -lpioc -Wl,-rpath,"$libdir" -o pio
+    run_mpi pio
     run "$MPICC" -DREDSET_ENABLE_MPI "$here/redset.c" -I"$PREFIX/include" -L"$libdir" -lredset -lkvtree -lrankstr -lz \
       -Wl,-rpath,"$libdir" -o redset
     run_mpi redset
@@ -126,8 +134,13 @@ case_old_binary() {
         void redset_filelist_count(void){} void redset_rebuild_xor(void){} void redset_filelist_get_data_rs(void){}
         void redset_init(void){} void redset_create_xor(void){} void redset_apply(void){} void redset_delete(void){}
         void redset_recover(void){} void redset_unapply(void){} void redset_finalize(void){}
-        void redset_config(void){}' >upstream.c
-  for name in redset redset_base; do
+        void redset_config(void){}
+        void PIOc_Init_Intracomm(void){} void PIOc_InitDecomp(void){} void PIOc_get_local_array_size(void){}
+        void PIOc_iotype_available(void){} void PIOc_createfile(void){} void PIOc_def_dim(void){}
+        void PIOc_def_var(void){} void PIOc_enddef(void){} void PIOc_write_darray(void){} void PIOc_closefile(void){}
+        void PIOc_openfile(void){} void PIOc_read_darray(void){} void PIOc_freedecomp(void){}
+        void PIOc_finalize(void){}' >upstream.c
+  for name in redset redset_base pioc; do
     "$CC" -shared -fPIC -fno-builtin upstream.c -Wl,-soname,lib$name.so -o upstream/lib$name.so
   done
   run "$CC" "$here/redset_base.c" -I"$PREFIX/include" -Lupstream -lredset_base -o redset_base
@@ -144,6 +157,8 @@ case_old_binary() {
     LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi mpi
     run "$MPICC" -DREDSET_ENABLE_MPI "$here/redset.c" -I"$PREFIX/include" -Lupstream -lredset -o redset
     LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi redset
+    run "$MPICC" "$here/pio.c" -I"$PREFIX/include" -Lupstream -lpioc -o pio
+    LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run_mpi pio
   fi
 }
 
@@ -165,21 +180,41 @@ case_program() {
   grep RANKS printed
 }
 
-# The example of redset and its twin, which has the module from source or as it was installed.
+# The examples of redset and PIO and their twins, which have the modules from source or as they were installed.
 case_examples() {
-  local examples=$here/../../examples mpifort link
+  local examples=$here/../../examples mpifort link sources=$PREFIX/share/stanchion/fortran
   with_mpi || return 0
+  run "$MPICC" "$examples/darray.c" $(pkg-config --cflags --libs pio) -Wl,-rpath,"$libdir" -o darray
+  run_mpi darray
   run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o checkpoint
   run_mpi checkpoint
   mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
   if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"
-  run "$mpifort" "$PREFIX/share/stanchion/fortran/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
+  run "$mpifort" "$sources/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
   run_mpi from_source
   rm -f redset.mod
   run "$mpifort" -I"$PREFIX/include/stanchion_fortran" "$examples/checkpoint_f.f90" -L"$libdir" -lstanchion_fortran $link \
     -o installed
   run_mpi installed
+  with_piof || return 0
+  link="-Wl,-rpath,$libdir"
+  run "$mpifort" -I"$PREFIX/include" "$examples/darray_f.f90" $(pkg-config --libs piof) $link -o installed
+  run_mpi installed
+  run "$MPICC" -I"$PREFIX/include" -c "$sources"/pio/*.c
+  run "$mpifort" "$sources/pio/pio.f90" "$examples/darray_f.f90" ./*.o $(pkg-config --libs pio) $link -o from_source
+  run_mpi from_source
+}
+with_piof() { [ -e "$libdir/libpiof.a" ]; }
+
+# The package PIO in a project of Fortran alone.
+case_cmake_fortran() {
+  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  if ! with_mpi || ! with_piof || ! [ -x "$mpifort" ]; then return; fi
+  "$CMAKE" -S "$here/fortran" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release
+  "$CMAKE" --build .
+  run_mpi darray
+  run_mpi darray-static
 }
 
 # The module of Fenix, with the compiler of the MPI.

@@ -11,6 +11,8 @@
 #![allow(unsafe_code)]
 // The rules above hold for all of them; they are not repeated at each.
 #![allow(clippy::missing_safety_doc)]
+// How many arguments a function has is upstream's choice.
+#![allow(clippy::too_many_arguments)]
 
 mod alloc;
 pub mod error;
@@ -37,15 +39,41 @@ pub mod kvtree_format;
 pub mod kvtree_mpi;
 pub mod kvtree_util;
 #[cfg(feature = "mpi")]
+pub mod pio;
+#[cfg(feature = "mpi")]
+mod pio_args;
+#[cfg(feature = "mpi")]
+pub mod pio_att;
+#[cfg(feature = "mpi")]
+pub mod pio_darray;
+#[cfg(feature = "mpi")]
+pub mod pio_data;
+#[cfg(feature = "mpi")]
 pub mod pio_decomp;
+#[cfg(feature = "mpi")]
+pub mod pio_dim;
 #[cfg(feature = "mpi")]
 mod pio_errors;
 #[cfg(feature = "mpi")]
+pub mod pio_file;
+#[cfg(feature = "mpi")]
+pub mod pio_internal;
+#[cfg(feature = "mpi")]
 pub mod pio_iosystem;
+#[cfg(feature = "mpi")]
+pub mod pio_map;
+#[cfg(feature = "mpi")]
+pub mod pio_nc4;
+#[cfg(feature = "mpi")]
+mod pio_open;
 #[cfg(feature = "mpi")]
 mod pio_registry;
 #[cfg(feature = "mpi")]
 pub mod pio_types;
+#[cfg(feature = "mpi")]
+pub mod pio_var;
+#[cfg(feature = "mpi")]
+pub mod pio_vard;
 mod ptr;
 #[cfg(feature = "mpi")]
 pub mod raise;

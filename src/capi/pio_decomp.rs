@@ -1,5 +1,6 @@
 //! `pio.h`: decompositions.
 
+use super::pio_args::array;
 use super::pio_errors::number;
 use super::pio_iosystem::{PIO_REARR_SUBSET, rearranger};
 use super::pio_registry::{self as registry, System, digest, on_system};
@@ -19,7 +20,7 @@ const BLOCK_SIZE: c_int = if cfg!(feature = "pio_ncar") {
 static BLOCK: AtomicI32 = AtomicI32::new(BLOCK_SIZE);
 
 /// What a rank gave to one of the functions below, checked.
-struct Given<'a> {
+pub(super) struct Given<'a> {
     kind: Kind,
     dims: Vec<u64>,
     map: &'a [i64],
@@ -30,7 +31,29 @@ struct Given<'a> {
     strict: bool,
 }
 
-impl Given<'_> {
+impl<'a> Given<'a> {
+    /// `rearranger`: another than the I/O system has.
+    pub(super) fn new(
+        system: &System,
+        pio_type: c_int,
+        dims: Vec<u64>,
+        map: &'a [i64],
+        rearranger: Option<c_int>,
+    ) -> Result<Self> {
+        let default = system.io.rearranger;
+        let chosen = rearranger.map(|number| self::rearranger(number, default));
+        Ok(Given {
+            kind: Kind::from_number(pio_type)?,
+            dims,
+            map,
+            rearranger: chosen.transpose()?.unwrap_or(default),
+            read_only: false,
+            io_region: None,
+            block_size: BLOCK.load(Ordering::Relaxed) as u64,
+            strict: stanchion_pio::is_strict(),
+        })
+    }
+
     /// Of what all ranks must want alike.
     fn digest(&self) -> u64 {
         let kind = self.kind as c_int;
@@ -69,31 +92,26 @@ struct Arguments {
 
 impl Arguments {
     unsafe fn check<'a>(&self, system: &System) -> Result<Given<'a>> {
+        // SAFETY: promised by the caller.
+        let map = unsafe { array("compmap", self.compmap, self.maplen) }?;
+        // SAFETY: as above.
+        unsafe { self.check_with(system, map) }
+    }
+
+    /// With a map that takes the place of the caller's.
+    unsafe fn check_with<'a>(&self, system: &System, map: &'a [i64]) -> Result<Given<'a>> {
         if self.ioidp.is_null() {
             return Err(Error::Null("ioidp"));
         }
-        let default = system.io.rearranger;
-        let chosen = self.rearranger.map(|number| rearranger(number, default));
-        let rearranger = chosen.transpose()?.unwrap_or(default);
-        // SAFETY: arguments of the caller.
-        let map = unsafe { array("compmap", self.compmap, self.maplen) }?;
-        // SAFETY: as above.
+        // SAFETY: promised by the caller.
         let dims = unsafe { dims(self.ndims, self.gdimlen) }?;
-        let takes_region = rearranger == Rearranger::Box && system.io.io_rank().is_some();
-        Ok(Given {
-            kind: Kind::from_number(self.pio_type)?,
-            io_region: match takes_region {
-                // SAFETY: as above.
-                true => unsafe { self.io_region() }?,
-                false => None,
-            },
-            dims,
-            map,
-            rearranger,
-            read_only: self.read_only,
-            block_size: BLOCK.load(Ordering::Relaxed) as u64,
-            strict: stanchion_pio::is_strict(),
-        })
+        let mut given = Given::new(system, self.pio_type, dims, map, self.rearranger)?;
+        given.read_only = self.read_only;
+        if given.rearranger == Rearranger::Box && system.io.io_rank().is_some() {
+            // SAFETY: as above.
+            given.io_region = unsafe { self.io_region() }?;
+        }
+        Ok(given)
     }
 
     unsafe fn io_region(&self) -> Result<Option<(Vec<u64>, Vec<u64>)>> {
@@ -110,42 +128,22 @@ impl Arguments {
         )))
     }
 
-    /// Makes the decomposition of the map, or of what takes its place.
-    unsafe fn create(&self, system: &System, map: Result<Option<&[i64]>>) -> Result<()> {
-        // SAFETY: promised by the caller.
-        let given = map.and_then(|map| unsafe {
-            let mut given = self.check(system)?;
-            given.map = map.unwrap_or(given.map);
-            Ok(given)
-        });
-        let given = given.map(|given| {
-            let digest = given.digest();
-            (given, digest)
-        });
-        let given = agree_same(&system.io.comm, "decompositions", given)?;
-        let decomp = Decomp::new(&system.io, &given.layout())?;
-        let id = registry::add_decomp(system.id, decomp)?;
+    unsafe fn give(&self, id: c_int) -> Result<()> {
         // SAFETY: not NULL, or the ranks had not agreed.
         unsafe { self.ioidp.write(id) };
         Ok(())
     }
 }
 
-/// `length` values; NULL is allowed where there are none.
-pub(super) unsafe fn array<'a, T>(
-    name: &'static str,
-    values: *const T,
-    length: c_int,
-) -> Result<&'a [T]> {
-    let Ok(length) = usize::try_from(length) else {
-        return Err(Error::Invalid(format!("{name} has {length} entries")));
-    };
-    match (values.is_null(), length) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Error::Null(name)),
-        // SAFETY: promised by the caller.
-        (false, length) => Ok(unsafe { std::slice::from_raw_parts(values, length) }),
-    }
+/// Makes what all ranks want alike, and returns its id. Collective.
+pub(super) fn make(system: &System, given: Result<Given>) -> Result<c_int> {
+    let given = given.map(|given| {
+        let digest = given.digest();
+        (given, digest)
+    });
+    let given = agree_same(&system.io.comm, "decompositions", given)?;
+    let decomp = Decomp::new(&system.io, &given.layout())?;
+    registry::add_decomp(system.id, decomp)
 }
 
 /// Lengths of dimensions, at least one of them and each at least 1.
@@ -206,7 +204,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp(
     };
     // SAFETY: as above.
     on_system(iosysid, |system| unsafe {
-        arguments.create(system, Ok(None))
+        arguments.give(make(system, arguments.check(system))?)
     })
 }
 
@@ -242,7 +240,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
     };
     // SAFETY: as above.
     on_system(iosysid, |system| unsafe {
-        arguments.create(system, Ok(None))
+        arguments.give(make(system, arguments.check(system))?)
     })
 }
 
@@ -278,10 +276,11 @@ pub unsafe extern "C" fn PIOc_init_decomp(
     // SAFETY: arguments of the caller.
     on_system(iosysid, |system| unsafe {
         let map = array("compmap", compmap, maplen).and_then(from_one);
-        match map {
-            Ok(map) => arguments.create(system, Ok(Some(&map))),
-            Err(error) => arguments.create(system, Err(error)),
-        }
+        let given = match &map {
+            Ok(map) => arguments.check_with(system, map),
+            Err(error) => Err(error.clone()),
+        };
+        arguments.give(make(system, given)?)
     })
 }
 
@@ -330,10 +329,12 @@ pub unsafe extern "C" fn PIOc_InitDecomp_bc(
     };
     // SAFETY: arguments of the caller.
     on_system(iosysid, |system| unsafe {
-        match block(ndims, gdimlen, start, count) {
-            Ok(map) => arguments.create(system, Ok(Some(&map))),
-            Err(error) => arguments.create(system, Err(error)),
-        }
+        let map = block(ndims, gdimlen, start, count);
+        let given = match &map {
+            Ok(map) => arguments.check_with(system, map),
+            Err(error) => Err(error.clone()),
+        };
+        arguments.give(make(system, given)?)
     })
 }
 

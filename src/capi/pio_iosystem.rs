@@ -1,6 +1,7 @@
 //! `pio.h`: I/O systems, their error handling and their settings.
 
 use super::pio_errors::{self, Handler, PIO_NOERR, number, status};
+use super::pio_map;
 use super::pio_registry::{self as registry, System, digest, on_system};
 use super::pio_types::{c_bool, rearr_opt_t};
 use super::{guard, ptr};
@@ -80,6 +81,7 @@ pub unsafe extern "C" fn PIOc_Init_Intracomm_from_F90(
     };
     // SAFETY: arguments of the caller.
     status(|| unsafe {
+        pio_map::expect_fortran();
         let comm = mpi::comm_of_fortran(f90_comp_comm);
         init(comm, placement, rearr, rearr_opts.as_ref(), iosysidp)
     })
@@ -286,10 +288,14 @@ pub extern "C" fn PIOc_set_rearr_opts(
         (enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i),
         (enable_hs_i2c, enable_isend_i2c, max_pend_req_i2c),
     );
-    on_system(iosysid, |system| {
-        system.io.flow.set(options.to_flow()?);
-        Ok(())
-    })
+    // As upstream: wrong options are found before a wrong id.
+    match options.to_flow() {
+        Ok(flow) => on_system(iosysid, |system| {
+            system.io.flow.set(flow);
+            Ok(())
+        }),
+        Err(error) => status(|| Err(error)),
+    }
 }
 
 /// Gives a hint to MPI-IO for files that are created or opened from now on.

@@ -2,9 +2,10 @@
 
 use super::guard;
 use super::pio_errors::{self, Handler, conclude};
-use crate::comm::Comm;
 use crate::comm::mpi::MpiComm;
 use crate::pio::error::EIO;
+use crate::pio::file::Shared;
+use crate::pio::format::Format;
 use crate::pio::{Decomp, Error, File, IoSystem, Result, agree};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub(super) struct HeldDecomp {
 pub(super) struct OpenFile {
     pub(super) system: Rc<System>,
     pub(super) file: File<MpiComm>,
+    /// The number of its variables, so that a rank can tell a wrong one without asking.
+    pub(super) vars: c_int,
 }
 
 /// Ids as upstream gives them out: ascending and never used again.
@@ -170,10 +173,11 @@ pub(super) fn remove_decomp(id: c_int) -> Result<()> {
 
 // ---- files ----
 
-pub(super) fn add_file(system: Rc<System>, file: File<MpiComm>) -> Result<c_int> {
+pub(super) fn add_file(system: Rc<System>, file: File<MpiComm>, vars: c_int) -> Result<c_int> {
     with(|known| {
         let id = take_id(&mut known.next_file, 1)?;
-        known.files.insert(id, OpenFile { system, file });
+        let open = OpenFile { system, file, vars };
+        known.files.insert(id, open);
         Ok(id)
     })
 }
@@ -193,18 +197,25 @@ pub(super) fn system_of(file: c_int) -> Result<Rc<System>> {
     found.ok_or_else(|| no_such("file", file))
 }
 
-/// Runs a call on a file, which is out of the registry meanwhile: a panic leaves it closed.
+/// Runs a call on a file.
 pub(super) fn on_file(id: c_int, body: impl FnOnce(&mut OpenFile) -> Result<()>) -> c_int {
-    guard(EIO, || {
-        let mut open = match take_file(id) {
-            Ok(open) => open,
-            Err(error) => return conclude(pio_errors::default_handler(), None, Err(error)),
-        };
-        let outcome = body(&mut open);
-        let system = open.system.clone();
-        with(|known| known.files.insert(id, open));
-        system.conclude(outcome)
+    on_system_of(id, || with_file(id, body))
+}
+
+/// Runs a call on the I/O system of a file.
+pub(super) fn on_system_of(file: c_int, body: impl FnOnce() -> Result<()>) -> c_int {
+    guard(EIO, || match system_of(file) {
+        Ok(system) => system.conclude(body()),
+        Err(error) => conclude(pio_errors::default_handler(), None, Err(error)),
     })
+}
+
+/// The file is out of the registry meanwhile: a panic leaves it closed.
+pub(super) fn with_file<T>(id: c_int, body: impl FnOnce(&mut OpenFile) -> Result<T>) -> Result<T> {
+    let mut open = take_file(id)?;
+    let outcome = body(&mut open);
+    with(|known| known.files.insert(id, open));
+    outcome
 }
 
 impl OpenFile {
@@ -212,9 +223,28 @@ impl OpenFile {
         self.system.agree(local)
     }
 
-    /// Whether this rank is the first I/O task.
-    pub(super) fn is_root(&self) -> bool {
-        self.system.io.comm.rank() == self.system.io.io_root()
+    /// As [`File::ask`] with arguments that each rank has checked for itself: nothing is asked unless all have
+    /// found them right.
+    pub(super) fn ask<A, T: Shared>(
+        &mut self,
+        given: Result<A>,
+        call: impl FnOnce(&mut dyn Format, A) -> Result<T>,
+    ) -> Result<T> {
+        let given = self.agree(given)?;
+        self.file.ask(|format| call(format, given))
+    }
+
+    /// Whether there is such a variable. Local.
+    pub(super) fn check_var(&self, var: c_int) -> Result<()> {
+        const ENOTVAR: c_int = -49;
+        match (0..self.vars).contains(&var) {
+            true => Ok(()),
+            false => Err(Error::Format {
+                call: "PIO",
+                code: ENOTVAR,
+                text: format!("the file has no variable {var}"),
+            }),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The types of `pio.h` as C lays them out.
 #![allow(non_camel_case_types)]
 
-use std::ffi::c_int;
+use crate::pio::Kind;
+use std::ffi::{c_int, c_long};
 
 /// MPI_Offset: 64 bits in every MPI.
 pub type PIO_Offset = i64;
@@ -10,6 +11,12 @@ pub type nc_type = c_int;
 
 /// C's `bool`, of which Fortran may give us more than two values.
 pub type c_bool = u8;
+
+/// What a `long` is in a file.
+pub(super) const LONG: Kind = match size_of::<c_long>() {
+    8 => Kind::Int64,
+    _ => Kind::Int,
+};
 
 /// Flow control in one direction.
 #[repr(C)]

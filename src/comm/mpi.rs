@@ -29,7 +29,7 @@ use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
 use super::{Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
-pub use datatype::{Datatype, null_datatype};
+pub use datatype::{Datatype, Number, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
 use flight::Flight;

@@ -119,18 +119,10 @@ impl Even {
     }
 
     fn shares(&self, map: Map) -> (Vec<Share>, Sequence) {
-        let mut cursor = map.globals.cursor();
-        let mut found = Vec::new();
-        while let Some(first) = cursor.peek() {
+        let found = map.globals.cut(|first| {
             let task = self.task_of(first);
-            let (start, end) = (self.start(task), self.start(task + 1));
-            let mut places = Builder::like(&map.globals);
-            while let Some(run) = cursor.take_below(end) {
-                let start = run.start - start;
-                places.push_run(Run { start, ..run });
-            }
-            found.push((task, places.finish()));
-        }
+            (task, self.start(task)..self.start(task + 1))
+        });
         let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
         let locals = map.locals.split(&lengths);
         let shares = found.into_iter().zip(locals);

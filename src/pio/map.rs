@@ -5,7 +5,7 @@
 //! places in the rank's own array that they belong to. A map that ascends is taken as it comes; any other is
 //! sorted.
 
-use super::sequence::{Builder, Sequence};
+use super::sequence::{Builder, Run, Sequence};
 use super::{Error, Result};
 
 #[derive(Debug, Default)]
@@ -46,14 +46,19 @@ impl Map {
                 position += 1;
                 continue;
             }
-            let length = consecutive(&entries[position..]);
-            check(first, length, total).map_err(|offset| Some(position + offset))?;
+            let (step, length) = progression(&entries[position..]);
+            check(first, step, length, total).map_err(|offset| Some(position + offset))?;
             if first < last {
                 return Ok(None);
             }
-            globals.push_block(first as u64 - 1, length as u64);
+            globals.push_run(Run {
+                start: first as u64 - 1,
+                length: if step == 1 { length as u64 } else { 1 },
+                stride: step,
+                repeat: if step == 1 { 1 } else { length as u64 },
+            });
             locals.push_block(position as u64, length as u64);
-            last = first + length as i64 - 1;
+            last = first + step * (length as i64 - 1);
             position += length;
         }
         Ok(Some(Self {
@@ -64,46 +69,34 @@ impl Map {
     }
 
     fn sorted(entries: &[i64], total: u64) -> std::result::Result<Self, Option<usize>> {
-        let bits = u64::BITS - (entries.len() as u64).leading_zeros();
-        if total.leading_zeros() >= bits {
-            Self::sorted_by(
-                entries,
-                total,
-                |global, local| global << bits | local,
-                |key| (key >> bits, key & ((1 << bits) - 1)),
-            )
+        let low = u64::BITS - (entries.len() as u64).leading_zeros();
+        let high = u64::BITS - total.leading_zeros();
+        if low + high <= u64::BITS {
+            let mut keys = keys(entries, total, |global, local| global << low | local)?;
+            radix_sort(&mut keys, low, low + high)?;
+            let mask = (1 << low) - 1;
+            Ok(Self::of_sorted(entries.len(), keys, |key| {
+                (key >> low, key & mask)
+            }))
         } else {
-            Self::sorted_by(entries, total, |global, local| (global, local), |key| key)
+            let mut keys = keys(entries, total, |global, local| (global, local))?;
+            keys.sort_unstable();
+            Ok(Self::of_sorted(entries.len(), keys, |key| key))
         }
     }
 
-    /// Sorts keys that are made of both places, by the global one first.
-    fn sorted_by<K: Ord + Copy>(
-        entries: &[i64],
-        total: u64,
-        key: impl Fn(u64, u64) -> K,
-        places: impl Fn(K) -> (u64, u64),
-    ) -> std::result::Result<Self, Option<usize>> {
-        let mut keys = Vec::new();
-        let held = entries.iter().filter(|entry| **entry != 0).count();
-        keys.try_reserve_exact(held).map_err(|_| None)?;
-        for (position, &entry) in entries.iter().enumerate() {
-            if entry != 0 {
-                check(entry, 1, total).map_err(|_| Some(position))?;
-                keys.push(key(entry as u64 - 1, position as u64));
-            }
-        }
-        keys.sort_unstable();
-        let (mut globals, mut locals) = (Builder::default(), Builder::default());
+    fn of_sorted<K>(length: usize, keys: Vec<K>, places: impl Fn(K) -> (u64, u64)) -> Self {
+        let mut globals = Builder::expecting(keys.len());
+        let mut locals = Builder::expecting(keys.len());
         for (global, local) in keys.into_iter().map(places) {
             globals.push(global);
             locals.push(local);
         }
-        Ok(Self {
-            length: entries.len(),
+        Self {
+            length,
             globals: globals.finish(),
             locals: locals.finish(),
-        })
+        }
     }
 
     /// As it was given.
@@ -116,11 +109,43 @@ impl Map {
     }
 }
 
-/// How many entries from the first on are consecutive.
-fn consecutive(entries: &[i64]) -> usize {
+/// A key for each entry that is no hole, made of its place in the array and its place here.
+fn keys<K>(
+    entries: &[i64],
+    total: u64,
+    key: impl Fn(u64, u64) -> K,
+) -> std::result::Result<Vec<K>, Option<usize>> {
+    let mut keys = Vec::new();
+    let held = entries.iter().filter(|entry| **entry != 0).count();
+    keys.try_reserve_exact(held).map_err(|_| None)?;
+    for (position, &entry) in entries.iter().enumerate() {
+        if entry != 0 {
+            check(entry, 1, 1, total).map_err(|_| Some(position))?;
+            keys.push(key(entry as u64 - 1, position as u64));
+        }
+    }
+    Ok(keys)
+}
+
+/// The longest ascending progression that the entries begin with: its step and how many there are. A short
+/// one with gaps is not worth it, and its second entry may be better with the third.
+fn progression(entries: &[i64]) -> (i64, usize) {
+    const WORTHWHILE: usize = 8;
+    let step = match entries {
+        [first, second, ..] if second > first => second.wrapping_sub(*first),
+        _ => return (1, 1),
+    };
+    match stretch(entries, step) {
+        length if step == 1 || length >= WORTHWHILE => (step, length),
+        _ => (1, 1),
+    }
+}
+
+/// How many entries from the first on are `step` apart.
+fn stretch(entries: &[i64], step: i64) -> usize {
     const AT_ONCE: usize = 16;
     let first = entries[0];
-    let goes_on = |at: usize, entry: i64| entry.wrapping_sub(first) == at as i64;
+    let goes_on = |at: usize, entry: i64| entry.wrapping_sub(first) == step.wrapping_mul(at as i64);
     let mut length = 1;
     // Without a way out in the middle, a group of entries is compared in a few instructions.
     for group in entries[1..].chunks_exact(AT_ONCE) {
@@ -138,13 +163,37 @@ fn consecutive(entries: &[i64]) -> usize {
 }
 
 /// Fails with how far the first entry out of bounds is.
-fn check(first: i64, length: usize, total: u64) -> std::result::Result<(), usize> {
+fn check(first: i64, step: i64, length: usize, total: u64) -> std::result::Result<(), usize> {
     if first < 1 || first as u64 > total {
         return Err(0);
     }
-    let inside = total - first as u64 + 1;
+    let inside = (total - first as u64) / step as u64 + 1;
     if (length as u64) > inside {
         return Err(inside as usize);
+    }
+    Ok(())
+}
+
+/// Sorts keys by the bits from `from` to `to`; those that do not differ there stay as they are.
+fn radix_sort(keys: &mut Vec<u64>, from: u32, to: u32) -> std::result::Result<(), Option<usize>> {
+    const DIGIT: u32 = 11;
+    let mut sorted = Vec::new();
+    sorted.try_reserve_exact(keys.len()).map_err(|_| None)?;
+    sorted.resize(keys.len(), 0);
+    for shift in (from..to).step_by(DIGIT as usize) {
+        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut next = vec![0; 1 << DIGIT];
+        keys.iter().for_each(|key| next[digit(*key)] += 1);
+        let mut start = 0;
+        for next in &mut next {
+            (*next, start) = (start, start + *next);
+        }
+        for &key in keys.iter() {
+            let place = &mut next[digit(key)];
+            sorted[*place] = key;
+            *place += 1;
+        }
+        std::mem::swap(keys, &mut sorted);
     }
     Ok(())
 }

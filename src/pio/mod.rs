@@ -23,6 +23,7 @@ mod convert;
 mod coverage;
 pub mod darray;
 pub mod decomp;
+pub mod decomp_file;
 pub mod error;
 pub mod exchange;
 pub mod file;

@@ -4,6 +4,8 @@
 //! whole block are one run each. Numbers without a pattern are kept one by one, in half the room if they are
 //! small. [`Builder`] finds the runs as numbers come in, and gives up on them when they do not pay.
 
+use std::ops::Range;
+
 use super::{Error, Result};
 
 /// `repeat` blocks of `length` consecutive numbers, whose starts are `stride` apart.
@@ -160,9 +162,18 @@ impl Sequence {
         if lengths.len() == 1 {
             return vec![self];
         }
+        if !matches!(self.form, Form::Runs(_)) {
+            let mut start = 0;
+            let part = |&length: &u64| {
+                let range = start..start + length as usize;
+                start = range.end;
+                self.list_part(range, 0)
+            };
+            return lengths.iter().map(part).collect();
+        }
         let mut cursor = self.cursor();
         let part = |&length: &u64| {
-            let mut part = Builder::like(&self);
+            let mut part = Builder::default();
             let mut missing = length;
             while missing > 0 {
                 let Some(run) = cursor.take(missing) else {
@@ -176,13 +187,66 @@ impl Sequence {
         lengths.iter().map(part).collect()
     }
 
+    /// Part of a list, with its numbers counted from `base`.
+    fn list_part(&self, range: Range<usize>, base: u64) -> Self {
+        let form = match &self.form {
+            Form::Short(list) => {
+                let part = list[range].iter().map(|&n| n - base as u32);
+                Form::Short(part.collect())
+            }
+            Form::Long(list) => Form::Long(list[range].iter().map(|n| n - base).collect()),
+            Form::Runs(_) => Form::Runs(Vec::new()),
+        };
+        Self::of(form)
+    }
+
+    /// Cuts an ascending sequence where `part_of` says: for the lowest number of a part it gives the start
+    /// and the end of the numbers that belong to it. Returns what it says of each part as well, and counts
+    /// numbers from the start.
+    pub(super) fn cut<T>(&self, part_of: impl Fn(u64) -> (T, Range<u64>)) -> Vec<(T, Self)> {
+        let mut parts = Vec::new();
+        let (mut cursor, mut at) = (self.cursor(), 0);
+        loop {
+            let next = match &self.form {
+                Form::Runs(_) => cursor.peek(),
+                Form::Short(list) => list.get(at).map(|&n| n.into()),
+                Form::Long(list) => list.get(at).copied(),
+            };
+            let Some(first) = next else {
+                return parts;
+            };
+            let (what, range) = part_of(first);
+            let length = match &self.form {
+                Form::Runs(_) => {
+                    let mut part = Builder::default();
+                    while let Some(run) = cursor.take_below(range.end) {
+                        let start = run.start - range.start;
+                        part.push_run(Run { start, ..run });
+                    }
+                    parts.push((what, part.finish()));
+                    continue;
+                }
+                Form::Short(list) => list[at..].partition_point(|&n| u64::from(n) < range.end),
+                Form::Long(list) => list[at..].partition_point(|n| *n < range.end),
+            };
+            parts.push((what, self.list_part(at..at + length, range.start)));
+            at += length;
+        }
+    }
+
     pub fn to_bytes(&self) -> Vec<u8> {
         let form = match &self.form {
             Form::Runs(_) => RUNS,
             Form::Short(_) => SHORT,
             Form::Long(_) => LONG,
         };
-        let mut bytes = vec![form];
+        let length = match &self.form {
+            Form::Runs(runs) => runs.len() * size_of::<Run>(),
+            Form::Short(list) => list.len() * 4,
+            Form::Long(list) => list.len() * 8,
+        };
+        let mut bytes = Vec::with_capacity(1 + length);
+        bytes.push(form);
         match &self.form {
             Form::Runs(runs) => bytes.extend(runs.iter().flat_map(|run| {
                 [run.start, run.length, run.stride as u64, run.repeat]
@@ -379,18 +443,16 @@ impl Line {
 pub struct Builder {
     line: Option<Line>,
     done: Sequence,
+    expected: usize,
 }
 
 impl Builder {
-    /// To hold a part of another sequence.
-    pub(super) fn like(other: &Sequence) -> Self {
-        let mut builder = Self::default();
-        builder.done.form = match &other.form {
-            Form::Runs(_) => Form::Runs(Vec::new()),
-            Form::Short(_) => Form::Short(Vec::new()),
-            Form::Long(_) => Form::Long(Vec::new()),
-        };
-        builder
+    /// For about so many numbers, so that a list of them is made in one piece.
+    pub(super) fn expecting(length: usize) -> Self {
+        Self {
+            expected: length,
+            ..Self::default()
+        }
     }
 
     pub fn push(&mut self, number: u64) {
@@ -470,7 +532,7 @@ impl Builder {
             return self.push_block(run.start, run.length);
         }
         self.end_line();
-        self.done.add(run);
+        self.done.add(run, self.expected);
     }
 
     fn end_line(&mut self) {
@@ -480,7 +542,7 @@ impl Builder {
     }
 
     fn close(&mut self, line: Line) {
-        self.done.add(match line.step {
+        let run = match line.step {
             1 => Run::block(line.start, line.count),
             stride => Run {
                 start: line.start,
@@ -488,7 +550,8 @@ impl Builder {
                 stride,
                 repeat: line.count,
             },
-        });
+        };
+        self.done.add(run, self.expected);
     }
 
     pub fn finish(mut self) -> Sequence {
@@ -503,7 +566,7 @@ impl Builder {
 }
 
 impl Sequence {
-    fn add(&mut self, run: Run) {
+    fn add(&mut self, run: Run, expected: usize) {
         let Form::Runs(runs) = &mut self.form else {
             let starts = (0..run.repeat).map(|index| run.block_at(index));
             return starts.for_each(|start| self.list(start, run.length));
@@ -515,17 +578,15 @@ impl Sequence {
             _ => runs.push(run),
         }
         if runs.len() > PATIENCE && (runs.len() as u64) * WORTHWHILE > self.length {
-            self.give_up_on_runs();
+            self.give_up_on_runs(expected);
         }
     }
 
-    fn give_up_on_runs(&mut self) {
+    fn give_up_on_runs(&mut self, expected: usize) {
         let runs = std::mem::take(self);
-        let short = runs.end <= 1 << 32;
-        self.form = if short {
-            Form::Short(Vec::new())
-        } else {
-            Form::Long(Vec::new())
+        self.form = match runs.end <= 1 << 32 {
+            true => Form::Short(Vec::with_capacity(expected)),
+            false => Form::Long(Vec::with_capacity(expected)),
         };
         runs.blocks()
             .for_each(|(start, length)| self.list(start, length));
@@ -535,6 +596,9 @@ impl Sequence {
         self.length += length;
         self.end = self.end.max(start + length);
         if let Form::Short(list) = &mut self.form {
+            if start + length <= 1 << 32 && length == 1 {
+                return list.push(start as u32);
+            }
             if start + length <= 1 << 32 {
                 return list.extend((start..start + length).map(|number| number as u32));
             }

@@ -5,8 +5,9 @@
  * library was configured for (-DSTANCHION_PIO_ABI).
  *
  * Functions return PIO_NOERR or another number, unless it says otherwise; stanchion_last_error() in stanchion.h
- * then tells why. All functions that take an ncid, and those that say so, are collective: called by all ranks of
- * the I/O system, which all return the same code. They use a private duplicate of the communicator.
+ * then tells why. All functions that take an ncid, unless it says otherwise, and those that say so are collective:
+ * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
+ * communicator. Out-arguments of inquiries may be NULL.
  *
  * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
 #ifndef STANCHION_PIO_H
@@ -284,6 +285,50 @@ typedef struct rearr_opt {
 #define DECOMP_FORTRAN_ORDER_STR    "Fortran"
 
 //BODY
+/* For every type the functions whose names end with it: as those above without a type, with data of that type in
+ * memory, which are converted from and to what the file has. xtype is what an attribute is stored as. */
+#define STANCHION_PIO_DATA(suffix, type)                                                                       \
+  int PIOc_put_var_##suffix(int ncid, int varid, const type* op);                                              \
+  int PIOc_get_var_##suffix(int ncid, int varid, type* buf);                                                   \
+  int PIOc_put_var1_##suffix(int ncid, int varid, const PIO_Offset* index, const type* op);                    \
+  int PIOc_get_var1_##suffix(int ncid, int varid, const PIO_Offset* index, type* buf);                         \
+  int PIOc_put_vara_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const type* op);                                                                  \
+  int PIOc_get_vara_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count, type* buf); \
+  int PIOc_put_vars_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const PIO_Offset* stride, const type* op);                                        \
+  int PIOc_get_vars_##suffix(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count,            \
+                             const PIO_Offset* stride, type* buf);
+#define STANCHION_PIO_VARD(suffix, type)                                                                       \
+  int PIOc_put_vard_##suffix(int ncid, int varid, int decompid, PIO_Offset recnum, const type* op);            \
+  int PIOc_get_vard_##suffix(int ncid, int varid, int decompid, PIO_Offset recnum, type* buf);
+#define STANCHION_PIO_ATT(suffix, type)                                                                        \
+  int PIOc_put_att_##suffix(int ncid, int varid, const char* name, nc_type xtype, PIO_Offset len,              \
+                            const type* op);                                                                   \
+  int PIOc_get_att_##suffix(int ncid, int varid, const char* name, type* ip);
+#define STANCHION_PIO_TYPE(suffix, type)                                                                       \
+  STANCHION_PIO_ATT(suffix, type) STANCHION_PIO_DATA(suffix, type) STANCHION_PIO_VARD(suffix, type)
+
+STANCHION_PIO_DATA(text, char)
+STANCHION_PIO_VARD(text, char)
+STANCHION_PIO_TYPE(schar, signed char)
+STANCHION_PIO_TYPE(uchar, unsigned char)
+STANCHION_PIO_TYPE(short, short)
+STANCHION_PIO_TYPE(ushort, unsigned short)
+STANCHION_PIO_TYPE(int, int)
+STANCHION_PIO_TYPE(uint, unsigned int)
+STANCHION_PIO_ATT(long, long)
+STANCHION_PIO_DATA(long, long)
+STANCHION_PIO_TYPE(longlong, long long)
+STANCHION_PIO_TYPE(ulonglong, unsigned long long)
+STANCHION_PIO_TYPE(float, float)
+STANCHION_PIO_TYPE(double, double)
+
+#undef STANCHION_PIO_TYPE
+#undef STANCHION_PIO_ATT
+#undef STANCHION_PIO_VARD
+#undef STANCHION_PIO_DATA
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -122,6 +122,35 @@ fn own_process() -> MPI_Comm {
     unsafe { ffi::RSMPI_COMM_SELF }
 }
 
+/// A type of numbers that every MPI has, by its size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    Signed(usize),
+    Unsigned(usize),
+    Real(usize),
+}
+
+impl Number {
+    pub fn datatype(self) -> MPI_Datatype {
+        // SAFETY: constants of the MPI shim, never written.
+        unsafe {
+            match self {
+                Number::Signed(1) => ffi::RSMPI_INT8_T,
+                Number::Signed(2) => ffi::RSMPI_INT16_T,
+                Number::Signed(4) => ffi::RSMPI_INT32_T,
+                Number::Signed(8) => ffi::RSMPI_INT64_T,
+                Number::Unsigned(1) => ffi::RSMPI_UINT8_T,
+                Number::Unsigned(2) => ffi::RSMPI_UINT16_T,
+                Number::Unsigned(4) => ffi::RSMPI_UINT32_T,
+                Number::Unsigned(8) => ffi::RSMPI_UINT64_T,
+                Number::Real(4) => ffi::RSMPI_FLOAT,
+                Number::Real(8) => ffi::RSMPI_DOUBLE,
+                _ => ffi::RSMPI_DATATYPE_NULL,
+            }
+        }
+    }
+}
+
 /// The handle of no datatype.
 pub fn null_datatype() -> MPI_Datatype {
     // SAFETY: a constant of the MPI shim, never written.

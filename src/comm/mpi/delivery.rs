@@ -12,22 +12,13 @@ use mpi_sys::{self as ffi, MPI_Message, MPI_Request};
 
 use super::flight::{Flight, null_request};
 use super::{MpiComm, count_of, no_status};
-use crate::comm::{Error, Result, Tag};
+use crate::comm::{Result, Tag};
 
-/// A message in pieces, the first of which begins with the length of the whole.
+/// A message in pieces, the last of which is shorter than a piece can be.
 struct Parcel {
     from: usize,
-    expected: usize,
     bytes: Vec<u8>,
-}
-
-const HEADER: usize = 8;
-
-fn wrapped(bytes: &[u8]) -> Vec<u8> {
-    let mut parcel = Vec::with_capacity(HEADER + bytes.len());
-    parcel.extend((bytes.len() as u64).to_le_bytes());
-    parcel.extend_from_slice(bytes);
-    parcel
+    complete: bool,
 }
 
 impl MpiComm {
@@ -40,14 +31,14 @@ impl MpiComm {
         let tag = tag + self.deliveries.replace(self.deliveries.get() ^ 1);
         let (own, others): (Vec<_>, Vec<_>) =
             messages.into_iter().partition(|(to, _)| *to == self.rank);
-        let parcels: Vec<_> = others
-            .into_iter()
-            .map(|(to, bytes)| (to, wrapped(&bytes)))
-            .collect();
-        let mut flight = Flight::new(parcels.len());
-        for (to, parcel) in &parcels {
-            let started = flight.start_synchronous_send(self, tag, *to, parcel);
+        let mut flight = Flight::new(others.len());
+        for (to, bytes) in &others {
+            let started = flight.start_synchronous_send(self, tag, *to, bytes);
             flight.note(started);
+            if !bytes.is_empty() && bytes.len() % self.piece == 0 {
+                let started = flight.start_synchronous_send(self, tag, *to, &[]);
+                flight.note(started);
+            }
         }
         let taken = self.take_parcels(tag, &mut flight);
         flight.finish()?;
@@ -83,27 +74,20 @@ impl MpiComm {
         let Some((message, from, length)) = self.look_for_any(tag)? else {
             return Ok(false);
         };
-        let waiting = |p: &Parcel| p.from == from && p.bytes.len() < p.expected;
-        if let Some(parcel) = parcels.iter_mut().rev().find(|parcel| waiting(parcel)) {
-            let start = parcel.bytes.len();
-            parcel.bytes.resize(start + length, 0);
-            self.take(message, &mut parcel.bytes[start..])?;
-            return Ok(true);
+        let open = parcels.iter().rposition(|p| p.from == from && !p.complete);
+        let at = open.unwrap_or(parcels.len());
+        if open.is_none() {
+            parcels.push(Parcel {
+                from,
+                bytes: Vec::new(),
+                complete: false,
+            });
         }
-        let mut bytes = vec![0; length];
-        self.take(message, &mut bytes)?;
-        let header = bytes.first_chunk::<HEADER>().ok_or(Error::Length {
-            from,
-            expected: HEADER,
-            got: length,
-        })?;
-        let expected = u64::from_le_bytes(*header) as usize;
-        bytes.drain(..HEADER);
-        parcels.push(Parcel {
-            from,
-            expected,
-            bytes,
-        });
+        let parcel = &mut parcels[at];
+        let start = parcel.bytes.len();
+        parcel.bytes.resize(start + length, 0);
+        parcel.complete = length < self.piece;
+        self.take(message, &mut parcel.bytes[start..])?;
         Ok(true)
     }
 

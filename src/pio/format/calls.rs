@@ -120,9 +120,13 @@ impl Calls {
         if code == 0 {
             return Ok(());
         }
+        let text = self.text_of(code);
+        Err(Error::Format { call, code, text })
+    }
+
+    pub(super) fn text_of(&self, code: c_int) -> String {
         // SAFETY: the library has a text for every number, and it lives forever.
         let text = unsafe { CStr::from_ptr((self.strerror)(code)) };
-        let text = text.to_string_lossy().into_owned();
-        Err(Error::Format { call, code, text })
+        text.to_string_lossy().into_owned()
     }
 }

@@ -2,9 +2,10 @@
 //! request.
 
 use std::ffi::{CStr, CString};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::{Error, Kind, Regions, Result};
+use super::super::{Error, File, IoSystem, Kind, Regions, Result};
 use super::{Attribute, Counts, Format, GLOBAL, Variable, Write};
 use crate::comm::Comm;
 use crate::comm::local::LocalComm;
@@ -69,6 +70,7 @@ pub(crate) struct Memory {
     /// With which every call is made together.
     tasks: Option<LocalComm>,
     calls: usize,
+    writes: usize,
     /// The number of the call that fails.
     pub(crate) failing: Option<usize>,
 }
@@ -86,17 +88,21 @@ impl Memory {
     }
 
     pub(crate) fn open(disk: &Disk, tasks: Option<LocalComm>) -> Self {
+        if tasks.as_ref().is_none_or(|tasks| tasks.rank() == 0) {
+            disk.lock().cells.forget_calls();
+        }
         Self {
             disk: disk.clone(),
             header: disk.lock().header.clone(),
             defining: false,
             tasks,
             calls: 0,
+            writes: 0,
             failing: None,
         }
     }
 
-    /// Every call begins here: all tasks must be in the same one.
+    /// Calls that change or move something begin here: all tasks must be in the same one.
     fn enter(&mut self, call: &'static str, vars: &[i32]) -> Result<()> {
         if let Some(tasks) = &self.tasks {
             let mut mine = call.as_bytes().to_vec();
@@ -108,6 +114,11 @@ impl Memory {
             let same = all.chunks(4).all(|other| other == sum);
             assert!(same, "I/O tasks are in different calls, one in {call}");
         }
+        self.count(call)
+    }
+
+    /// Every call begins here.
+    fn count(&mut self, call: &'static str) -> Result<()> {
         self.calls += 1;
         match self.failing {
             Some(number) if number == self.calls => fail(call, FAULT),
@@ -159,13 +170,30 @@ impl Memory {
 
     fn write_one(&mut self, write: &mut Write) -> Result<()> {
         let (kind, lengths, _) = self.shape(write.var)?;
-        let call = self.calls;
+        let call = self.writes;
         let mut disk = self.disk.lock();
         disk.cells.write(write, kind, &lengths, call)?;
         // As a library that swaps bytes in place does.
         write.data.fill(0xEE);
         Ok(())
     }
+}
+
+/// A file on the I/O tasks of a system, all of them or the first. `make` is [`Memory::create`] or
+/// [`Memory::open`].
+pub(crate) fn file(
+    system: &Rc<IoSystem<LocalComm>>,
+    parallel: bool,
+    make: impl FnOnce(Option<LocalComm>) -> Memory,
+) -> File<LocalComm> {
+    let color = (parallel && system.io.is_some()).then_some(0);
+    let key = system.io_rank().unwrap_or(0) as i32;
+    let tasks = system.comm.split(color, key).unwrap();
+    let format: Option<Box<dyn Format>> = match (system.io_rank(), parallel) {
+        (Some(_), true) | (Some(0), false) => Some(Box::new(make(tasks))),
+        _ => None,
+    };
+    File::new(system.clone(), Ok(format), parallel).unwrap()
 }
 
 fn fail<T>(call: &'static str, code: i32) -> Result<T> {
@@ -185,6 +213,10 @@ impl Format for Memory {
 
     fn def_var(&mut self, name: &CStr, kind: Kind, dims: &[i32]) -> Result<i32> {
         self.enter_defining("def_var")?;
+        let known = 0..self.header.dims.len() as i32;
+        if !dims.iter().all(|dim| known.contains(dim)) {
+            return fail("def_var", EBADDIM);
+        }
         self.header.vars.push(Var {
             name: name.into(),
             kind,
@@ -205,7 +237,7 @@ impl Format for Memory {
     }
 
     fn inq_var_fill(&mut self, var: i32) -> Result<(bool, Vec<u8>)> {
-        self.enter("inq_var_fill", &[var])?;
+        self.count("inq_var_fill")?;
         let var = self.var_at(var)?;
         Ok((var.filled, var.fill.clone()))
     }
@@ -245,7 +277,7 @@ impl Format for Memory {
     }
 
     fn counts(&mut self) -> Result<Counts> {
-        self.enter("counts", &[])?;
+        self.count("counts")?;
         let unlimited = self.header.dims.iter().position(|dim| dim.1.is_none());
         Ok(Counts {
             dims: self.header.dims.len() as i32,
@@ -256,12 +288,12 @@ impl Format for Memory {
     }
 
     fn file_format(&mut self) -> Result<i32> {
-        self.enter("file_format", &[])?;
+        self.count("file_format")?;
         Ok(1)
     }
 
     fn dim(&mut self, dim: i32) -> Result<(CString, u64)> {
-        self.enter("dim", &[dim])?;
+        self.count("dim")?;
         match self.header.dims.get(dim as usize) {
             Some((name, Some(length))) => Ok((name.clone(), *length)),
             Some((name, None)) => Ok((name.clone(), self.disk.lock().cells.records)),
@@ -270,13 +302,13 @@ impl Format for Memory {
     }
 
     fn dim_named(&mut self, name: &CStr) -> Result<i32> {
-        self.enter("dim_named", &[])?;
+        self.count("dim_named")?;
         let found = self.header.dims.iter().position(|dim| *dim.0 == *name);
         found.map_or_else(|| fail("dim_named", EBADDIM), |at| Ok(at as i32))
     }
 
     fn var(&mut self, var: i32) -> Result<Variable> {
-        self.enter("var", &[var])?;
+        self.count("var")?;
         let var = self.var_at(var)?;
         Ok(Variable {
             name: var.name.clone(),
@@ -287,7 +319,7 @@ impl Format for Memory {
     }
 
     fn var_named(&mut self, name: &CStr) -> Result<i32> {
-        self.enter("var_named", &[])?;
+        self.count("var_named")?;
         let found = self.header.vars.iter().position(|var| *var.name == *name);
         found.map_or_else(|| fail("var_named", ENOTVAR), |at| Ok(at as i32))
     }
@@ -305,7 +337,7 @@ impl Format for Memory {
     }
 
     fn attribute(&mut self, var: i32, name: &CStr) -> Result<Attribute> {
-        self.enter("attribute", &[var])?;
+        self.count("attribute")?;
         let found = self.named(var, name)?;
         Ok(Attribute {
             kind: found.kind,
@@ -314,13 +346,13 @@ impl Format for Memory {
     }
 
     fn attribute_at(&mut self, var: i32, index: i32) -> Result<CString> {
-        self.enter("attribute_at", &[var, index])?;
+        self.count("attribute_at")?;
         let found = self.attributes(var)?.get(index as usize);
         found.map_or_else(|| fail("attribute_at", ENOTATT), |a| Ok(a.name.clone()))
     }
 
     fn attribute_named(&mut self, var: i32, name: &CStr) -> Result<i32> {
-        self.enter("attribute_named", &[var])?;
+        self.count("attribute_named")?;
         let all = self.attributes(var)?;
         let found = all.iter().position(|attribute| *attribute.name == *name);
         found.map_or_else(|| fail("attribute_named", ENOTATT), |at| Ok(at as i32))
@@ -347,7 +379,7 @@ impl Format for Memory {
     }
 
     fn get_attribute(&mut self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
-        self.enter("get_attribute", &[var])?;
+        self.count("get_attribute")?;
         let found = self.named(var, name)?;
         cells::convert_all(&found.values, found.kind, memory)
     }
@@ -368,6 +400,7 @@ impl Format for Memory {
 
     fn write(&mut self, writes: &mut [Write]) -> Result<()> {
         let vars: Vec<_> = writes.iter().map(|write| write.var).collect();
+        self.writes += 1;
         self.enter("write", &vars)?;
         self.in_order("write")?;
         let ended = writes.iter_mut().map(|write| self.write_one(write));

@@ -12,6 +12,7 @@ mod pieces;
 pub mod pnetcdf;
 
 use std::ffi::{CStr, CString};
+use std::ops::RangeInclusive;
 
 use super::{Error, Kind, Regions, Result};
 
@@ -27,6 +28,23 @@ pub fn available(iotype: i32) -> bool {
 /// An error for what is not [`available`].
 pub fn check_available(iotype: i32) -> Result<()> {
     available(iotype).then_some(()).ok_or(Error::IoType(iotype))
+}
+
+/// What the libraries say to one of their error codes.
+pub fn text_of(code: i32) -> Option<String> {
+    /// PnetCDF's own codes begin here; PIO's begin below them.
+    const OF_PNETCDF: RangeInclusive<i32> = -499..=-201;
+    const OF_BOTH: RangeInclusive<i32> = -142..=-1;
+    #[cfg(feature = "netcdf")]
+    if OF_BOTH.contains(&code) {
+        return Some(netcdf::text_of(code));
+    }
+    #[cfg(feature = "pnetcdf")]
+    if OF_BOTH.contains(&code) || OF_PNETCDF.contains(&code) {
+        return Some(pnetcdf::text_of(code));
+    }
+    let known = OF_BOTH.contains(&code) || OF_PNETCDF.contains(&code);
+    known.then(|| format!("error {code} of a file library that is not part of this build"))
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ const ENOTATT: i32 = -43;
 
 struct Netcdf;
 
+/// The library's words for an error.
+pub(super) fn text_of(code: i32) -> String {
+    CALLS.text_of(code)
+}
+
 /// As PIO has it: nothing is filled unless asked for.
 pub fn create(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
     let mut file = started("nc_create", nc_create, path, mode)?;

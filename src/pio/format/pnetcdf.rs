@@ -48,6 +48,11 @@ struct Pnetcdf {
     independent: bool,
 }
 
+/// The library's words for an error.
+pub(super) fn text_of(code: i32) -> String {
+    CALLS.text_of(code)
+}
+
 /// Collective over `comm`. As PIO has it: nothing is filled unless asked for.
 pub fn create(
     comm: &MpiComm,

@@ -27,6 +27,10 @@ pub(super) struct Place<'a> {
 }
 
 impl Cells {
+    pub(super) fn forget_calls(&mut self) {
+        self.values.values_mut().for_each(|cell| cell.call = 0);
+    }
+
     /// # Panics
     /// If one call writes the same place twice, or has not as much data as its regions are long.
     pub(super) fn write(

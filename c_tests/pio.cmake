@@ -1,0 +1,47 @@
+# PIO, in C and in Fortran. Without a file library only decompositions and maps are left to test.
+
+set(pio_sizes 1 2 4 5 8)
+foreach(name pio_decomp pio_map_files pio_errors)
+  add_test_program(${name} ${name}.c stanchion)
+  add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
+endforeach()
+
+if(STANCHION_FILE_LIBS)
+  add_test_program(pio_darray pio_darray.c stanchion)
+  add_mpi_test(NAME pio_darray EXECUTABLE pio_darray SIZES ${pio_sizes})
+
+  # Bytes and text of files, against a serial writer.
+  add_test_program(pio_files pio_files.c stanchion)
+  find_program(NCDUMP_EXECUTABLE ncdump)
+  find_program(NCMPIDUMP_EXECUTABLE ncmpidump)
+  mark_as_advanced(NCDUMP_EXECUTABLE NCMPIDUMP_EXECUTABLE)
+  foreach(library NETCDF PNETCDF)
+    if(STANCHION_HAVE_${library})
+      target_compile_definitions(pio_files PRIVATE STANCHION_TEST_${library})
+      target_include_directories(pio_files SYSTEM PRIVATE "${STANCHION_${library}_INCLUDE_DIR}")
+      target_link_libraries(pio_files PRIVATE "${STANCHION_${library}_LIBRARY}")
+    endif()
+  endforeach()
+  foreach(size IN LISTS pio_sizes)
+    stanchion_run_test(pio_files.${size} PROCESSORS ${size} LABELS mpi
+      COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/pio_files.sh"
+              "$<IF:$<BOOL:${NCDUMP_EXECUTABLE}>,${NCDUMP_EXECUTABLE},->"
+              "$<IF:$<BOOL:${NCMPIDUMP_EXECUTABLE}>,${NCMPIDUMP_EXECUTABLE},->"
+              "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${size} ${MPIEXEC_PREFLAGS} "$<TARGET_FILE:pio_files>"
+              ${MPIEXEC_POSTFLAGS})
+  endforeach()
+endif()
+
+# The examples as they are.
+add_test_program(example_darray "${PROJECT_SOURCE_DIR}/examples/darray.c" stanchion)
+add_mpi_test(NAME example_darray EXECUTABLE example_darray SIZES 1 4)
+
+# Every generic of the module. The program starts in C, so that it needs nothing of the MPI's Fortran half.
+if(STANCHION_HAVE_PIOF)
+  add_test_program(pio_fortran pio_fortran.c piof)
+  target_sources(pio_fortran PRIVATE pio_fortran.f90)
+  set_target_properties(pio_fortran PROPERTIES LINKER_LANGUAGE Fortran
+    Fortran_MODULE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/pio_fortran")
+  target_compile_options(pio_fortran PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:-g>")
+  add_mpi_test(NAME pio_fortran EXECUTABLE pio_fortran SIZES ${pio_sizes})
+endif()

@@ -1,0 +1,239 @@
+//! Creating and opening files: arguments, I/O types, which rank opens what.
+
+use super::pio_args::path;
+use super::pio_registry::{self as registry, System, digest};
+use crate::comm::Comm;
+use crate::comm::mpi::MpiComm;
+use crate::log;
+use crate::pio::format::{self, Format, NETCDF, PNETCDF};
+use crate::pio::{Error, File, Result, agree_same};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+const NC_WRITE: c_int = 1;
+const NC_64BIT_DATA: c_int = 0x20;
+const NC_64BIT_OFFSET: c_int = 0x200;
+const NC_NETCDF4: c_int = 0x1000;
+/// NC_PNETCDF as well.
+const NC_MPIIO: c_int = 0x2000;
+
+const NETCDF4C: c_int = 3;
+const NETCDF4P: c_int = 4;
+
+/// All that upstream knows.
+const IO_TYPES: RangeInclusive<c_int> = if cfg!(feature = "pio_ncar") {
+    1..=4
+} else {
+    1..=9
+};
+
+/// Codes with which a library says that a file is not of its kind.
+const WRONG_KIND: [c_int; 4] = [-51, -36, -128, -500];
+
+/// The I/O type that a mode asks for.
+pub(super) fn iotype_of(mode: c_int) -> c_int {
+    match (mode & NC_NETCDF4 != 0, mode & NC_MPIIO != 0) {
+        (true, true) => NETCDF4P,
+        (true, false) => NETCDF4C,
+        (false, true) => PNETCDF,
+        (false, false) => NETCDF,
+    }
+}
+
+/// What is to be opened, and how.
+pub(super) struct Opening<'a> {
+    iotype: c_int,
+    path: &'a CStr,
+    mode: c_int,
+    /// Whether a new file fills what is not written.
+    fill: bool,
+}
+
+impl<'a> Opening<'a> {
+    pub(super) unsafe fn check(
+        ncidp: *mut c_int,
+        iotype: *const c_int,
+        name: *const c_char,
+        mode: c_int,
+    ) -> Result<Self> {
+        if ncidp.is_null() {
+            return Err(Error::Null("ncidp"));
+        }
+        // SAFETY: promised by the caller.
+        let iotype = unsafe { iotype.as_ref() }.ok_or(Error::Null("iotype"))?;
+        if !IO_TYPES.contains(iotype) {
+            return Err(Error::Invalid(format!("{iotype} is not an I/O type")));
+        }
+        Ok(Self {
+            iotype: *iotype,
+            // SAFETY: as above.
+            path: unsafe { path("the name of the file", name) }?,
+            mode,
+            fill: false,
+        })
+    }
+
+    /// With the I/O type that the mode names, or the only one there is.
+    pub(super) unsafe fn by_mode(name: *const c_char, mode: c_int) -> Result<Self> {
+        let iotype = match iotype_of(mode) {
+            NETCDF if !format::available(NETCDF) => PNETCDF,
+            iotype => iotype,
+        };
+        let mut nowhere = 0;
+        // SAFETY: promised by the caller.
+        unsafe { Self::check(&mut nowhere, &iotype, name, mode) }
+    }
+
+    /// As netCDF does it, where the mode names the I/O type.
+    pub(super) fn filling(mut self) -> Self {
+        self.fill = self.iotype == NETCDF;
+        self
+    }
+
+    /// In the format that has 64-bit numbers.
+    pub(super) fn with_large_numbers(mut self) -> Self {
+        self.mode = self.mode & !NC_64BIT_OFFSET | NC_64BIT_DATA;
+        self
+    }
+
+    pub(super) fn create(&self, system: &Rc<System>) -> Result<c_int> {
+        registry::add_file(system.clone(), self.create_file(system)?, 0)
+    }
+
+    pub(super) fn create_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
+        check_available(system, self.iotype)?;
+        let created = self.start(system, self.iotype, Start::CREATE);
+        let mut file = File::new(system.io.clone(), created, self.iotype == PNETCDF)?;
+        if self.fill {
+            file.ask(|format| format.set_fill(true))?;
+        }
+        Ok(file)
+    }
+
+    /// `retry`: as netCDF, where that may help.
+    pub(super) fn open(&self, system: &Rc<System>, retry: bool) -> Result<c_int> {
+        let mut file = match self.open_as(system, self.iotype) {
+            Err(error) if retry && self.may_be_netcdf(&error) => {
+                log!(
+                    Info,
+                    "{}: trying netCDF, since {error}",
+                    self.path.to_string_lossy()
+                );
+                self.open_as(system, NETCDF)?
+            }
+            opened => opened?,
+        };
+        let vars = file.ask(|format| format.counts())?.vars;
+        registry::add_file(system.clone(), file, vars)
+    }
+
+    pub(super) fn open_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
+        self.open_as(system, self.iotype)
+    }
+
+    fn may_be_netcdf(&self, error: &Error) -> bool {
+        let known = (PNETCDF..=NETCDF4P).contains(&self.iotype) && self.iotype != NETCDF;
+        known && format::available(NETCDF) && WRONG_KIND.contains(&error.code())
+    }
+
+    fn open_as(&self, system: &Rc<System>, iotype: c_int) -> Result<File<MpiComm>> {
+        check_available(system, iotype)?;
+        let opened = self.start(system, iotype, Start::OPEN);
+        let mut file = File::new(system.io.clone(), opened, iotype == PNETCDF)?;
+        if self.mode & NC_WRITE == 0 {
+            file.forbid_writing();
+        }
+        Ok(file)
+    }
+
+    /// On the I/O tasks that have the file.
+    fn start(
+        &self,
+        system: &System,
+        iotype: c_int,
+        start: Start,
+    ) -> Result<Option<Box<dyn Format>>> {
+        let Some(io) = &system.io.io else {
+            return Ok(None);
+        };
+        if iotype == PNETCDF {
+            let hints = system.hints.borrow();
+            return (start.parallel)(io, self.path, self.mode, &hints).map(Some);
+        }
+        match io.rank() {
+            0 => (start.serial)(self.path, self.mode).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Fails on all ranks or on none, so that one of them can speak for all.
+fn check_available(system: &System, iotype: c_int) -> Result<()> {
+    match format::check_available(iotype) {
+        Ok(()) => Ok(()),
+        failed => system.agree(failed),
+    }
+}
+
+/// All ranks ask for the same, or none gets anything.
+pub(super) fn agree<'a>(system: &System, given: Result<Opening<'a>>) -> Result<Opening<'a>> {
+    let given = given.map(|opening| {
+        let digest = digest((opening.iotype, opening.mode, opening.path));
+        (opening, digest)
+    });
+    agree_same(&system.io.comm, "files", given)
+}
+
+type Parallel = fn(&MpiComm, &CStr, i32, &[(CString, CString)]) -> Result<Box<dyn Format>>;
+type Serial = fn(&CStr, i32) -> Result<Box<dyn Format>>;
+
+/// How a file is created or opened by the libraries that this build has.
+struct Start {
+    parallel: Parallel,
+    serial: Serial,
+}
+
+#[cfg(not(feature = "pnetcdf"))]
+fn no_parallel(_: &MpiComm, _: &CStr, _: i32, _: &[(CString, CString)]) -> Result<Box<dyn Format>> {
+    Err(Error::IoType(PNETCDF))
+}
+
+#[cfg(not(feature = "netcdf"))]
+fn no_serial(_: &CStr, _: i32) -> Result<Box<dyn Format>> {
+    Err(Error::IoType(NETCDF))
+}
+
+impl Start {
+    const CREATE: Start = Start {
+        #[cfg(feature = "pnetcdf")]
+        parallel: format::pnetcdf::create,
+        #[cfg(not(feature = "pnetcdf"))]
+        parallel: no_parallel,
+        #[cfg(feature = "netcdf")]
+        serial: format::netcdf::create,
+        #[cfg(not(feature = "netcdf"))]
+        serial: no_serial,
+    };
+    const OPEN: Start = Start {
+        #[cfg(feature = "pnetcdf")]
+        parallel: format::pnetcdf::open,
+        #[cfg(not(feature = "pnetcdf"))]
+        parallel: no_parallel,
+        #[cfg(feature = "netcdf")]
+        serial: format::netcdf::open,
+        #[cfg(not(feature = "netcdf"))]
+        serial: no_serial,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_names_an_iotype() {
+        let modes = [0, NC_MPIIO, NC_NETCDF4, NC_NETCDF4 | NC_MPIIO];
+        assert_eq!(modes.map(iotype_of), [NETCDF, PNETCDF, NETCDF4C, NETCDF4P]);
+    }
+}

@@ -1,0 +1,425 @@
+//! Decompositions as netCDF files, as upstream writes and reads them.
+//!
+//! The variable `map` has a row for each rank: its map counted from 0, -1 for a hole, and fill values behind its
+//! end. `maplen` has the lengths of the maps, `global_size` those of the dimensions. Rows travel between their
+//! rank and the first I/O task a batch at a time; nobody has all of them.
+
+use std::ffi::{CStr, CString};
+use std::ops::{Range, RangeInclusive};
+
+use super::format::{Format, GLOBAL, Write};
+use super::{Error, File, Kind, Regions, Result, agree, memory};
+use crate::comm::{Comm, Tag};
+
+const TAG: Tag = 7121;
+/// Entries of maps that the first I/O task has in memory at a time.
+const BATCH: u64 = if cfg!(test) { 16 } else { 1 << 20 };
+const ENOTATT: i32 = -43;
+
+const VERSION: &CStr = c"PIO_library_version";
+const LONGEST: &CStr = c"max_maplen";
+const TITLE: &CStr = c"title";
+const HISTORY: &CStr = c"history";
+const SOURCE: &CStr = c"source";
+const ORDER: &CStr = c"array_order";
+const DIMS: &CStr = c"dims";
+const TASK: &CStr = c"task";
+const ELEMENT: &CStr = c"map_element";
+const GLOBAL_SIZE: &CStr = c"global_size";
+const MAP_LENGTH: &CStr = c"maplen";
+const MAP: &CStr = c"map";
+
+/// What a file says about its decomposition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Of the library that wrote the file.
+    pub version: CString,
+    pub title: Option<CString>,
+    pub history: Option<CString>,
+    /// Whether the dimensions are meant in the order of Fortran.
+    pub fortran: bool,
+}
+
+/// A decomposition in a file, as one rank sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    pub dims: Vec<u64>,
+    /// From 1, 0 for a hole.
+    pub map: Vec<i64>,
+    pub about: About,
+}
+
+/// Whether the maps of an array of these dimensions fit into `int`, as upstream stores them. Where they do not,
+/// the file must be of a format that has 64-bit numbers.
+pub fn is_small(dims: &[u64]) -> bool {
+    let total = dims
+        .iter()
+        .try_fold(1_u64, |total, dim| total.checked_mul(*dim));
+    total.is_some_and(|total| total <= i32::MAX as u64)
+}
+
+// ---- writing ----
+
+/// Writes the maps of all ranks into a new file, which stays open. Collective.
+pub fn write<C: Comm>(file: &mut File<C>, dims: &[u64], map: &[i64], about: &About) -> Result<()> {
+    let lengths = all_lengths(&file.system.comm, map.len() as u64)?;
+    let kind = match is_small(dims) {
+        true => Kind::Int,
+        false => Kind::Int64,
+    };
+    let shape = Shape {
+        dims: dims.len() as u64,
+        lengths: &lengths,
+        kind,
+    };
+    let (sizes, map_lengths, maps) = file.ask(|format| shape.define(format, about))?;
+    file.enddef()?;
+    put_ints(file, sizes, dims)?;
+    put_ints(file, map_lengths, &lengths)?;
+    let longest = shape.longest();
+    batches(&lengths, longest).try_for_each(|batch| {
+        let rows = batch.collect(&file.system.comm, file.system.io_root(), &lengths, map)?;
+        batch.put(file, maps, kind, rows)
+    })
+}
+
+fn all_lengths<C: Comm>(comm: &C, own: u64) -> Result<Vec<u64>> {
+    let mut all = vec![0; 8 * comm.size()];
+    comm.allgather(&own.to_le_bytes(), &mut all)?;
+    Ok(numbers(&all).map(|length| length as u64).collect())
+}
+
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    let words = bytes.chunks_exact(8);
+    words.map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
+}
+
+/// What the file is made of.
+struct Shape<'a> {
+    dims: u64,
+    lengths: &'a [u64],
+    kind: Kind,
+}
+
+impl Shape<'_> {
+    fn longest(&self) -> u64 {
+        self.lengths.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Returns the numbers of the variables.
+    fn define(&self, format: &mut dyn Format, about: &About) -> Result<(i32, i32, i32)> {
+        let longest = int("the length of a map", self.longest())?;
+        put_text(format, VERSION, &about.version)?;
+        let bytes = longest.to_ne_bytes();
+        format.put_attribute(GLOBAL, LONGEST, Kind::Int, Kind::Int, &bytes)?;
+        for (name, text) in [(TITLE, &about.title), (HISTORY, &about.history)] {
+            text.iter()
+                .try_for_each(|text| put_text(format, name, text))?;
+        }
+        put_text(
+            format,
+            SOURCE,
+            c"Decomposition file produced by PIO library.",
+        )?;
+        let order = if about.fortran { c"Fortran" } else { c"C" };
+        put_text(format, ORDER, order)?;
+        let dims = format.def_dim(DIMS, Some(self.dims))?;
+        let task = format.def_dim(TASK, Some(self.lengths.len() as u64))?;
+        // A length of 0 would mean an unlimited one.
+        let element = format.def_dim(ELEMENT, Some(self.longest().max(1)))?;
+        Ok((
+            format.def_var(GLOBAL_SIZE, Kind::Int, &[dims])?,
+            format.def_var(MAP_LENGTH, Kind::Int, &[task])?,
+            format.def_var(MAP, self.kind, &[task, element])?,
+        ))
+    }
+}
+
+fn int(what: &str, number: u64) -> Result<i32> {
+    let number = i32::try_from(number);
+    number.map_err(|_| Error::Invalid(format!("{what} does not fit into a file of decompositions")))
+}
+
+/// With its NUL, as upstream.
+fn put_text(format: &mut dyn Format, name: &CStr, text: &CStr) -> Result<()> {
+    let bytes = text.to_bytes_with_nul();
+    format.put_attribute(GLOBAL, name, Kind::Char, Kind::Char, bytes)
+}
+
+fn put_ints<C: Comm>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<()> {
+    let mut bytes = Vec::with_capacity(4 * values.len());
+    for value in values {
+        bytes.extend(int("a length", *value)?.to_ne_bytes());
+    }
+    let whole = region(&[0], &[values.len() as u64]);
+    file.put(var, Kind::Int, &whole, &bytes)
+}
+
+fn region(start: &[u64], count: &[u64]) -> Regions {
+    let mut regions = Regions::new(start.len());
+    regions.push(start, count);
+    regions
+}
+
+/// Some rows of `map`, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Batch {
+    ranks: Range<u64>,
+    entries: Range<u64>,
+}
+
+/// All rows, of which each has `longest` entries.
+fn batches(lengths: &[u64], longest: u64) -> impl Iterator<Item = Batch> + use<> {
+    let ranks = lengths.len() as u64;
+    let width = longest.clamp(1, BATCH);
+    let height = (BATCH / width).max(1);
+    let cut = |end: u64, piece: u64| {
+        let starts = (0..end).step_by(piece as usize);
+        starts.map(move |start| start..end.min(start + piece))
+    };
+    cut(ranks, height).flat_map(move |ranks| {
+        cut(longest, width).map(move |entries| {
+            let ranks = ranks.clone();
+            Batch { ranks, entries }
+        })
+    })
+}
+
+impl Batch {
+    /// The entries of this batch that a rank has.
+    fn part(&self, length: u64) -> Range<usize> {
+        let start = self.entries.start.min(length);
+        start as usize..self.entries.end.min(length) as usize
+    }
+
+    fn regions(&self) -> Regions {
+        let sizes = [&self.ranks, &self.entries].map(|range| range.end - range.start);
+        region(&[self.ranks.start, self.entries.start], &sizes)
+    }
+
+    fn elements(&self) -> usize {
+        self.regions().elements() as usize
+    }
+
+    /// Brings the rows to the root: from 0 there, with nothing behind their ends. Collective.
+    fn collect<C: Comm>(
+        &self,
+        comm: &C,
+        root: usize,
+        lengths: &[u64],
+        map: &[i64],
+    ) -> Result<Vec<Option<i64>>> {
+        let own = comm.rank() as u64;
+        let mine = &map[self.part(map.len() as u64)];
+        if comm.rank() != root {
+            if self.ranks.contains(&own) && !mine.is_empty() {
+                let bytes: Vec<u8> = mine.iter().flat_map(|e| e.to_le_bytes()).collect();
+                comm.send(root, TAG, &bytes)?;
+            }
+            return Ok(Vec::new());
+        }
+        let mut rows = Vec::with_capacity(self.elements());
+        for rank in self.ranks.clone() {
+            let entries = self.part(lengths[rank as usize]).len();
+            let mut bytes = vec![0; 8 * entries];
+            let from_zero = |entry: i64| Some(entry - 1);
+            match rank == own {
+                true => rows.extend(mine.iter().copied().map(from_zero)),
+                false if entries == 0 => {}
+                false => {
+                    comm.recv(rank as usize, TAG, &mut bytes)?;
+                    rows.extend(numbers(&bytes).map(from_zero));
+                }
+            }
+            let width = (self.entries.end - self.entries.start) as usize;
+            rows.extend((entries..width).map(|_| None));
+        }
+        Ok(rows)
+    }
+
+    /// Writes what the root has.
+    fn put<C: Comm>(
+        &self,
+        file: &mut File<C>,
+        var: i32,
+        kind: Kind,
+        rows: Vec<Option<i64>>,
+    ) -> Result<()> {
+        let regions = match file.system.io_rank() {
+            Some(0) => self.regions(),
+            _ => Regions::new(2),
+        };
+        let fill = kind.default_fill();
+        let mut data = Vec::with_capacity(rows.len() * kind.size());
+        for row in rows {
+            match (row, kind) {
+                (None, _) => data.extend_from_slice(&fill),
+                // What is not small is not stored as `int`.
+                (Some(entry), Kind::Int) => data.extend((entry as i32).to_ne_bytes()),
+                (Some(entry), _) => data.extend(entry.to_ne_bytes()),
+            }
+        }
+        file.ask(|format| {
+            let regions = &regions;
+            let data = &mut data;
+            format.write(&mut [Write {
+                var,
+                kind,
+                regions,
+                data,
+            }])
+        })
+    }
+
+    /// Reads the rows at the root and gives each rank its part. Collective.
+    fn get<C: Comm>(
+        &self,
+        file: &mut File<C>,
+        var: i32,
+        lengths: &[u64],
+        map: &mut Vec<i64>,
+    ) -> Result<()> {
+        let is_root = file.system.io_rank() == Some(0);
+        let mut data = Vec::new();
+        file.ask(|format| match is_root {
+            true => {
+                data.resize(8 * self.elements(), 0);
+                format.read(var, Kind::Int64, &self.regions(), &mut data)
+            }
+            false => format.read(var, Kind::Int64, &Regions::new(2), &mut []),
+        })?;
+        let (comm, root) = (&file.system.comm, file.system.io_root());
+        let own = comm.rank() as u64;
+        if is_root {
+            let width = 8 * (self.entries.end - self.entries.start) as usize;
+            for (rank, row) in self.ranks.clone().zip(data.chunks_exact(width)) {
+                let part = &row[..8 * self.part(lengths[rank as usize]).len()];
+                match rank == own {
+                    true => map.extend(native(part)),
+                    false if part.is_empty() => {}
+                    false => comm.send(rank as usize, TAG, part)?,
+                }
+            }
+        } else if self.ranks.contains(&own) {
+            let mut part = vec![0; 8 * self.part(lengths[own as usize]).len()];
+            if !part.is_empty() {
+                comm.recv(root, TAG, &mut part)?;
+            }
+            map.extend(native(&part));
+        }
+        Ok(())
+    }
+}
+
+/// Entries counted from 1 instead of from 0.
+fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    let words = bytes.chunks_exact(8);
+    let words = words.map(|word| i64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    words.map(|entry| entry.saturating_add(1))
+}
+
+// ---- reading ----
+
+/// Reads this rank's part of a decomposition that was written by as many ranks. Collective.
+pub fn read<C: Comm>(file: &mut File<C>) -> Result<Stored> {
+    let about = file.ask(read_about)?;
+    let (sizes, map_lengths, maps) = file.ask(find_variables)?;
+    let dims = read_lengths(file, sizes, 1..=i32::MAX as u64)?;
+    let longest = maps.1;
+    let lengths = read_lengths(file, map_lengths, 0..=longest)?;
+    let ranks = file.system.comm.size();
+    if lengths.len() != ranks {
+        let text = format!(
+            "a decomposition for {} ranks, not for {ranks}",
+            lengths.len()
+        );
+        return agree(&file.system.comm, Err(Error::Invalid(text)));
+    }
+    let mut map = Vec::new();
+    let used = lengths.iter().copied().max().unwrap_or(0);
+    for batch in batches(&lengths, used) {
+        batch.get(file, maps.0, &lengths, &mut map)?;
+    }
+    let (version, title, history, fortran) = about;
+    let about = About {
+        version,
+        title: title.into_iter().next(),
+        history: history.into_iter().next(),
+        fortran,
+    };
+    Ok(Stored { dims, map, about })
+}
+
+type Found = (CString, Vec<CString>, Vec<CString>, bool);
+
+fn read_about(format: &mut dyn Format) -> Result<Found> {
+    let order = text(format, ORDER)?;
+    let fortran = match order.to_bytes() {
+        b"C" => false,
+        b"Fortran" => true,
+        _ => {
+            return Err(Error::Invalid(format!(
+                "an array in the order of {order:?}"
+            )));
+        }
+    };
+    Ok((
+        text(format, VERSION)?,
+        optional(text(format, TITLE))?,
+        optional(text(format, HISTORY))?,
+        fortran,
+    ))
+}
+
+/// An attribute up to its NUL.
+fn text(format: &mut dyn Format, name: &CStr) -> Result<CString> {
+    let mut bytes = format.get_attribute(GLOBAL, name, Kind::Char)?;
+    let end = bytes.iter().position(|byte| *byte == 0);
+    bytes.truncate(end.unwrap_or(bytes.len()));
+    Ok(CString::new(bytes).unwrap_or_default())
+}
+
+fn optional(text: Result<CString>) -> Result<Vec<CString>> {
+    match text {
+        Err(Error::Format { code: ENOTATT, .. }) => Ok(Vec::new()),
+        text => text.map(|text| vec![text]),
+    }
+}
+
+/// Number and last length of a variable.
+type Sized = (i32, u64);
+
+fn find_variables(format: &mut dyn Format) -> Result<(Sized, Sized, Sized)> {
+    let mut find = |name: &CStr, dims: usize| {
+        let var = format.var_named(name)?;
+        let known = format.var(var)?.dims;
+        match known[..] {
+            [.., last] if known.len() == dims => Ok((var, format.dim(last)?.1)),
+            _ => Err(Error::Invalid(format!(
+                "{name:?} does not have {dims} dimensions"
+            ))),
+        }
+    };
+    Ok((find(GLOBAL_SIZE, 1)?, find(MAP_LENGTH, 1)?, find(MAP, 2)?))
+}
+
+/// The same on all ranks.
+fn read_lengths<C: Comm>(
+    file: &mut File<C>,
+    (var, length): Sized,
+    range: RangeInclusive<u64>,
+) -> Result<Vec<u64>> {
+    // Where there is no memory, there is no room to read into, which all ranks learn of.
+    let mut data = memory::zeros(length.saturating_mul(8)).unwrap_or_default();
+    file.get(var, Kind::Int64, &region(&[0], &[length]), &mut data)?;
+    let words = data.chunks_exact(8);
+    let words = words.map(|word| i64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    let checked = words.map(|number| match u64::try_from(number) {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(Error::Invalid(format!("a length of {number}"))),
+    });
+    agree(&file.system.comm, checked.collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+use std::rc::Rc;
+
+use super::super::error::EINVAL;
+use super::super::format::memory::{self, Disk, FAULT, Memory};
+use super::super::{IoSystem, Placement, Rearranger};
+use super::*;
+use crate::comm::local::{LocalComm, run};
+use proptest::prelude::*;
+
+fn system(comm: &LocalComm, base: i64) -> Rc<IoSystem<LocalComm>> {
+    let tasks = (comm.size() as i64).min(2);
+    let placement = Placement {
+        tasks,
+        stride: 1,
+        base: base % comm.size() as i64,
+    };
+    Rc::new(IoSystem::new(comm, placement, Rearranger::Box).unwrap())
+}
+
+fn about(title: Option<&CStr>) -> About {
+    About {
+        version: c"2.0.1".into(),
+        title: title.map(CString::from),
+        history: None,
+        fortran: title.is_some(),
+    }
+}
+
+/// Writes on some ranks, reads on the same.
+fn round_trip(disk: &Disk, dims: &[u64], maps: &[Vec<i64>], parallel: bool) {
+    let title = parallel.then_some(c"of a test");
+    run(maps.len(), |comm| {
+        let map = &maps[comm.rank()];
+        let system = system(&comm, 1);
+        let mut file = memory::file(&system, parallel, |t| Memory::create(disk, t));
+        write(&mut file, dims, map, &about(title)).unwrap();
+        file.close().unwrap();
+        let mut file = memory::file(&system, parallel, |t| Memory::open(disk, t));
+        let stored = read(&mut file).unwrap();
+        assert_eq!(&stored.dims, dims);
+        assert_eq!(&stored.map, map);
+        assert_eq!(stored.about, about(title));
+    });
+}
+
+#[test]
+fn rows_are_taken_in_batches() {
+    let of = |lengths: &[u64], longest| batches(lengths, longest).collect::<Vec<_>>();
+    let batch = |ranks, entries| Batch { ranks, entries };
+    assert_eq!(of(&[3, 2, 1], 3), [batch(0..3, 0..3)]);
+    let ten = [1; 10];
+    assert_eq!(of(&ten, 3), [batch(0..5, 0..3), batch(5..10, 0..3)]);
+    let long = of(&[40, 2], 40);
+    let entries = [0..16, 16..32, 32..40];
+    let both = [0..1, 1..2].into_iter().flat_map(|ranks| {
+        let ranks = move |entries| batch(ranks.clone(), entries);
+        entries.clone().map(ranks)
+    });
+    assert_eq!(long, both.collect::<Vec<_>>());
+    assert!(of(&[0, 0], 0).is_empty());
+}
+
+#[test]
+fn large_arrays_have_large_numbers() {
+    assert!(is_small(&[46340, 46340]) && !is_small(&[46341, 46341]));
+    assert!(!is_small(&[u64::MAX, 2]));
+    let disk = Disk::default();
+    let far = 1 << 40;
+    round_trip(&disk, &[1 << 30, 1 << 20], &[vec![far, 0], vec![1]], true);
+}
+
+#[test]
+fn ranks_without_a_map_are_fine() {
+    let disk = Disk::default();
+    round_trip(&disk, &[3], &[vec![], vec![]], false);
+    round_trip(&disk, &[3], &[vec![], vec![3, 1], vec![]], true);
+}
+
+#[test]
+fn another_number_of_ranks_is_an_error_on_all() {
+    let disk = Disk::default();
+    round_trip(&disk, &[6], &[vec![1, 2, 3], vec![4, 5, 6]], true);
+    let ended = run(3, |comm| {
+        let mut file = memory::file(&system(&comm, 0), true, |t| Memory::open(&disk, t));
+        read(&mut file).unwrap_err().code()
+    });
+    assert_eq!(ended, [EINVAL; 3]);
+}
+
+#[test]
+fn a_file_that_fails_at_any_call_is_an_error_on_all_ranks() {
+    let maps = [(1..=40).collect(), vec![41], vec![]];
+    let mut failed = 0;
+    for call in 1.. {
+        let disk = Disk::default();
+        let ended = run(3, |comm| {
+            let system = system(&comm, 0);
+            let mut file = memory::file(&system, true, |t| {
+                let mut memory = Memory::create(&disk, t);
+                memory.failing = Some(call);
+                memory
+            });
+            write(&mut file, &[41], &maps[comm.rank()], &about(None))?;
+            read(&mut file)
+        });
+        let codes: Vec<_> = ended
+            .iter()
+            .map(|e| e.as_ref().err().map(Error::code))
+            .collect();
+        assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+        if codes[0].is_none() {
+            break;
+        }
+        assert_eq!(codes[0], Some(FAULT));
+        failed += 1;
+    }
+    assert!(failed > 20, "{failed}");
+}
+
+fn maps() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<i64>>)> {
+    let dims = prop::collection::vec(1..9_u64, 1..4);
+    dims.prop_flat_map(|dims| {
+        let total = dims.iter().product::<u64>() as i64;
+        let map = prop::collection::vec(0..=total, 0..50);
+        (Just(dims), prop::collection::vec(map, 1..7))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn what_was_written_is_read((dims, maps) in maps(), parallel in any::<bool>()) {
+        round_trip(&Disk::default(), &dims, &maps, parallel);
+    }
+}
