@@ -463,6 +463,7 @@ fn filling(mut file: Opened, task: Task) {
         file.inq_var_fill(plain).unwrap(),
         (false, Kind::Int.default_fill())
     );
+    assert_eq!(code(file.def_var_fill(own, true, Some(&[1; 3]))), -36);
     file.def_var_fill(own, true, Some(&9_i32.to_ne_bytes()))
         .unwrap();
     assert_eq!(

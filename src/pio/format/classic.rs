@@ -13,6 +13,7 @@ use crate::pio::{Error, Kind, Regions, Result};
 const NAME: usize = 1025;
 const FILL: c_int = 0;
 const NOFILL: c_int = 0x100;
+pub(super) const FILL_VALUE: &CStr = c"_FillValue";
 /// Text and numbers are not converted into each other.
 const ECHAR: i32 = -56;
 
@@ -150,8 +151,8 @@ impl Handle {
     }
 
     pub(super) fn get_attribute(&self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
-        let length = self.attribute(var, name)?.length as usize;
-        let mut values = zeroed(length, memory)?;
+        let length = self.attribute(var, name)?.length;
+        let mut values = zeroed(length, memory.size())?;
         let call = of_kind(&self.calls.get_att, memory);
         // SAFETY: the file is open, the name ends with NUL, there is room for every value.
         self.calls.check(call.name, unsafe {
@@ -161,8 +162,16 @@ impl Handle {
     }
 }
 
-fn zeroed(length: usize, kind: Kind) -> Result<Vec<u8>> {
-    let bytes = length.saturating_mul(kind.size());
+/// As PIO has a new file.
+pub(super) fn unfilled(mut file: Box<dyn Format>) -> Result<Box<dyn Format>> {
+    match file.set_fill(false) {
+        Ok(_) => Ok(file),
+        Err(error) => file.close().and(Err(error)),
+    }
+}
+
+pub(super) fn zeroed(length: u64, size: usize) -> Result<Vec<u8>> {
+    let bytes = (length as usize).saturating_mul(size);
     let mut values = Vec::new();
     let reserved = values.try_reserve_exact(bytes);
     reserved.map_err(|_| Error::Memory(bytes as u64))?;
@@ -221,6 +230,10 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn def_var_fill(&mut self, var: i32, fill: bool, value: Option<&[u8]>) -> Result<()> {
+        let size = self.handle.kind_of(var)?.size();
+        if value.is_some_and(|value| value.len() != size) {
+            return Err(Error::Invalid(format!("a fill value has {size} bytes")));
+        }
         self.library.def_var_fill(&self.handle, var, fill, value)
     }
 

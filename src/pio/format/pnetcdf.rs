@@ -6,11 +6,11 @@ mod transfer;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::calls::{Calls, Text, calls_of};
-use super::classic::{Classic, Handle, Library};
+use super::classic::{Classic, FILL_VALUE, Handle, Library, unfilled, zeroed};
 use super::{Format, Write};
 use crate::comm::Comm;
 use crate::comm::mpi::{Info, MPI_Comm, MPI_Info, MpiComm};
-use crate::pio::{Error, Kind, Regions, Result};
+use crate::pio::{Error, Kind, Regions, Result, agree};
 use transfer::{GET, PUT, transfer};
 
 #[link(name = "pnetcdf")]
@@ -35,7 +35,7 @@ unsafe extern "C" {
 
 static CALLS: Calls = calls_of!("ncmpi_");
 
-/// The layout of SCORPIO's files, which is also that of serial netCDF; NCAR's PIO leaves it to the library.
+/// Files are laid out as upstream's: SCORPIO asks for no gaps between variables, NCAR's PIO leaves it to the library.
 const LAYOUT: &[(&CStr, &CStr)] = match cfg!(feature = "pio_ncar") {
     true => &[],
     false => &[(c"nc_var_align_size", c"1")],
@@ -60,15 +60,14 @@ pub fn create(
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    let owned = |hint: &(&CStr, &CStr)| (hint.0.to_owned(), hint.1.to_owned());
-    let hints: Vec<_> = LAYOUT
-        .iter()
-        .map(owned)
-        .chain(hints.iter().cloned())
-        .collect();
-    let mut file = started("ncmpi_create", ncmpi_create, comm, path, mode, &hints)?;
-    file.set_fill(false)?;
-    Ok(file)
+    unfilled(started(
+        "ncmpi_create",
+        ncmpi_create,
+        comm,
+        path,
+        mode,
+        hints,
+    )?)
 }
 
 /// Collective over `comm`.
@@ -91,7 +90,10 @@ fn started(
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    let info = Info::new(hints)?;
+    let owned = |hint: &(&CStr, &CStr)| (hint.0.to_owned(), hint.1.to_owned());
+    let layout = LAYOUT.iter().map(owned);
+    let hints: Vec<_> = layout.chain(hints.iter().cloned()).collect();
+    let info = agree(comm, Info::new(&hints).map_err(Error::from))?;
     let all = comm.split(Some(0), comm.rank() as i32)?;
     let library = Pnetcdf {
         comm: all.ok_or_else(|| Error::Comm("no communicator for a file".into()))?,
@@ -130,12 +132,15 @@ impl Library for Pnetcdf {
     }
 
     fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)> {
-        let mut value = vec![0; file.kind_of(var)?.size()];
+        let size = file.kind_of(var)?.size();
+        let stored = file.attribute(var, FILL_VALUE);
+        let mut value = zeroed(stored.map_or(1, |stored| stored.length.max(1)), size)?;
         let mut nofill = 0;
-        // SAFETY: the file is open; there is room for one value of the variable's kind.
+        // SAFETY: the file is open; there is room for all values of the attribute, which should be one.
         CALLS.check("ncmpi_inq_var_fill", unsafe {
             ncmpi_inq_var_fill(file.id, var, &mut nofill, value.as_mut_ptr().cast())
         })?;
+        value.truncate(size);
         Ok((nofill == 0, value))
     }
 
