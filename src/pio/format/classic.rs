@@ -5,7 +5,6 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::null_mut;
 
 use super::calls::{Calls, of_kind};
-use super::pieces::Shape;
 use super::{Attribute, Counts, Format, Variable, Write};
 use crate::pio::{Error, Kind, Regions, Result};
 
@@ -89,10 +88,10 @@ impl Handle {
         })
     }
 
-    fn dim_length(&self, dim: i32) -> Result<u64> {
+    pub(super) fn dim(&self, dim: i32) -> Result<(CString, u64)> {
         let mut length = 0;
-        ask!(self, inq_dim, dim, null_mut(), &mut length)?;
-        Ok(length as u64)
+        let name = name(|text| ask!(self, inq_dim, dim, text, &mut length))?;
+        Ok((name, length as u64))
     }
 
     pub(super) fn counts(&self) -> Result<Counts> {
@@ -104,16 +103,6 @@ impl Handle {
             vars,
             attributes,
             unlimited,
-        })
-    }
-
-    pub(super) fn shape(&self, var: i32) -> Result<Shape> {
-        let dims = self.var(var)?.dims;
-        let unlimited = self.counts()?.unlimited;
-        let lengths = dims.iter().map(|dim| self.dim_length(*dim));
-        Ok(Shape {
-            lengths: lengths.collect::<Result<_>>()?,
-            record: dims.first() == Some(&unlimited),
         })
     }
 
@@ -272,9 +261,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn dim(&mut self, dim: i32) -> Result<(CString, u64)> {
-        let mut length = 0;
-        let name = name(|text| ask!(self.handle, inq_dim, dim, text, &mut length))?;
-        Ok((name, length as u64))
+        self.handle.dim(dim)
     }
 
     fn dim_named(&mut self, name: &CStr) -> Result<i32> {

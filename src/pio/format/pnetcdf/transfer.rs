@@ -150,12 +150,20 @@ fn parts<'a>(file: &Handle, writes: &'a mut [Write], verdict: &mut Verdict) -> V
             var: write.var,
             kind: write.kind,
             regions: write.regions,
-            shape: file.shape(write.var)?,
+            shape: shape(file, write.var)?,
             data: write.data.as_mut_ptr(),
         })
     };
     let parts = writes.iter_mut().map(part);
     parts.filter_map(|part| verdict.take(part)).collect()
+}
+
+fn shape(file: &Handle, var: i32) -> Result<Shape> {
+    let dims = file.var(var)?.dims;
+    let record = dims.first() == Some(&file.counts()?.unlimited);
+    let lengths = dims.into_iter().map(|dim| Ok(file.dim(dim)?.1));
+    let lengths = lengths.collect::<Result<_>>()?;
+    Ok(Shape { lengths, record })
 }
 
 fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Verdict) {
