@@ -151,6 +151,16 @@ int stanchion_fenix_checksums(int on);
 int stanchion_pio_strict(int on);
 #endif
 
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+ *
+ * # Returns
+ * The number of the type; PIO_EBADID if there is no such decomposition.
+ */
+int stanchion_pio_decomp_type(int ioid);
+#endif
+
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);

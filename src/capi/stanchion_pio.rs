@@ -29,3 +29,13 @@ pub(super) fn is_strict() -> bool {
 pub extern "C" fn stanchion_pio_strict(on: c_int) -> c_int {
     setting().swap(on != 0, Ordering::Relaxed).into()
 }
+
+/// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+///
+/// # Returns
+/// The number of the type; PIO_EBADID if there is no such decomposition.
+#[cfg(feature = "mpi")]
+#[unsafe(no_mangle)]
+pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
+    super::pio_errors::number(|| Ok(super::pio_registry::decomp(ioid)?.decomp.kind as c_int))
+}
