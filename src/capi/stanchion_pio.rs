@@ -35,6 +35,7 @@ pub extern "C" fn stanchion_pio_strict(on: c_int) -> c_int {
     setting().swap(on != 0, Ordering::Relaxed).into()
 }
 
+<<<<<<< HEAD
 /// How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
 /// that they lie in. Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
 ///
@@ -197,4 +198,14 @@ fn on_decomp(ioid: c_int, body: impl FnOnce(&System, &Decomp) -> Result<()>) -> 
         None => return EIO,
     };
     on_system(held.system, |system| body(system, &held.decomp))
+=======
+/// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+///
+/// # Returns
+/// The number of the type; PIO_EBADID if there is no such decomposition.
+#[cfg(feature = "mpi")]
+#[unsafe(no_mangle)]
+pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
+    super::pio_errors::number(|| Ok(super::pio_registry::decomp(ioid)?.decomp.kind as c_int))
+>>>>>>> fortran
 }
