@@ -35,7 +35,6 @@ pub extern "C" fn stanchion_pio_strict(on: c_int) -> c_int {
     setting().swap(on != 0, Ordering::Relaxed).into()
 }
 
-<<<<<<< HEAD
 /// How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
 /// that they lie in. Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
 ///
@@ -198,7 +197,8 @@ fn on_decomp(ioid: c_int, body: impl FnOnce(&System, &Decomp) -> Result<()>) -> 
         None => return EIO,
     };
     on_system(held.system, |system| body(system, &held.decomp))
-=======
+}
+
 /// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
 ///
 /// # Returns
@@ -207,5 +207,4 @@ fn on_decomp(ioid: c_int, body: impl FnOnce(&System, &Decomp) -> Result<()>) -> 
 #[unsafe(no_mangle)]
 pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
     super::pio_errors::number(|| Ok(super::pio_registry::decomp(ioid)?.decomp.kind as c_int))
->>>>>>> fortran
 }
