@@ -214,6 +214,12 @@ int stanchion_pio_to_compute(int ioid,
                              int64_t held_length,
                              void *array,
                              int64_t array_length);
+ * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+ *
+ * # Returns
+ * The number of the type; PIO_EBADID if there is no such decomposition.
+ */
+int stanchion_pio_decomp_type(int ioid);
 #endif
 
 #ifdef REDSET_ENABLE_MPI

@@ -198,3 +198,13 @@ fn on_decomp(ioid: c_int, body: impl FnOnce(&System, &Decomp) -> Result<()>) -> 
     };
     on_system(held.system, |system| body(system, &held.decomp))
 }
+
+/// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+///
+/// # Returns
+/// The number of the type; PIO_EBADID if there is no such decomposition.
+#[cfg(feature = "mpi")]
+#[unsafe(no_mangle)]
+pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
+    super::pio_errors::number(|| Ok(super::pio_registry::decomp(ioid)?.decomp.kind as c_int))
+}
