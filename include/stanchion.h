@@ -214,6 +214,10 @@ int stanchion_pio_to_compute(int ioid,
                              int64_t held_length,
                              void *array,
                              int64_t array_length);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
  * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
  *
  * # Returns
