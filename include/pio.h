@@ -663,7 +663,7 @@ int PIOc_create(int iosysid, const char *path, int cmode, int *ncidp);
 
 /**
  * Opens a file, for writing too if `mode` has PIO_WRITE. Where the I/O type does not suit the file, it is opened
- * as PIO_IOTYPE_NETCDF, and `iotype` is set to that.
+ * as PIO_IOTYPE_NETCDF; `iotype` is not changed.
  *
  * # Returns
  * PIO_NOERR, and the id in `ncidp`.
@@ -890,7 +890,7 @@ int PIOc_inq_type(int ncid, nc_type xtype, char *name, PIO_Offset *sizep);
 
 /**
  * Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
- * with what: one element of the variable's type, or NULL for the default.
+ * with what: one element of the variable's type. It may be NULL where nothing is filled.
  */
 int PIOc_def_var_fill(int ncid, int varid, int no_fill, const void *fill_value);
 

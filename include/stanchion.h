@@ -6,6 +6,7 @@
 #define STANCHION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* redset, kvtree, and MPI_Comm if REDSET_ENABLE_MPI is defined */
 #include "redset.h"
@@ -159,6 +160,70 @@ int stanchion_pio_strict(int on);
  * The number of the type; PIO_EBADID if there is no such decomposition.
  */
 int stanchion_pio_decomp_type(int ioid);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
+ * that they lie in. Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
+ *
+ * # Returns
+ * 0; PIO_EBADID if there is no such decomposition.
+ */
+int stanchion_pio_held(int ioid,
+                       int64_t *elements,
+                       int64_t *regions);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * The regions that stanchion_pio_held has counted, in the order in which their elements are held. `start` and `count`
+ * have room for a number in each dimension of each region, the slowest dimension first.
+ *
+ * # Returns
+ * 0; PIO_EBADID or PIO_EINVAL.
+ */
+int stanchion_pio_regions(int ioid,
+                          int64_t *start,
+                          int64_t *count);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Moves an array from the ranks to the I/O tasks, without a file. `array` has this rank's `array_length` elements in
+ * the order of its map; `held` gets what this rank holds as an I/O task and has room for `held_length` elements.
+ * Elements that are in no map get `fill`, or if that is NULL netCDF's fill value.
+ *
+ * # Returns
+ * 0; PIO_EBADID; PIO_EINVAL if an array is too short or NULL.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int stanchion_pio_to_io(int ioid,
+                        const void *array,
+                        int64_t array_length,
+                        const void *fill,
+                        void *held,
+                        int64_t held_length);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Moves an array from the I/O tasks to the ranks, without a file: the way back of stanchion_pio_to_io. Holes of the
+ * map keep what they had.
+ *
+ * # Returns
+ * As stanchion_pio_to_io.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int stanchion_pio_to_compute(int ioid,
+                             const void *held,
+                             int64_t held_length,
+                             void *array,
+                             int64_t array_length);
 #endif
 
 #ifdef REDSET_ENABLE_MPI

@@ -148,7 +148,7 @@ pub mod exports {
         PIOc_openfile_retry, PIOc_openfile2, PIOc_redef, PIOc_set_fill, PIOc_sync,
     };
     #[cfg(feature = "mpi")]
-    pub use crate::capi::pio_internal::find_mpi_type;
+    pub use crate::capi::pio_internal::{PIOc_get_vars_tc, PIOc_put_vars_tc, find_mpi_type};
     #[cfg(feature = "mpi")]
     pub use crate::capi::pio_iosystem::{
         PIOc_Init_Intracomm, PIOc_Init_Intracomm_from_F90, PIOc_Set_File_Error_Handling,
@@ -205,7 +205,10 @@ pub mod exports {
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
-    pub use crate::capi::stanchion_pio::stanchion_pio_strict;
+    pub use crate::capi::stanchion_pio::{
+        stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict, stanchion_pio_to_compute,
+        stanchion_pio_to_io,
+    };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,

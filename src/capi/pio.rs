@@ -46,14 +46,29 @@ fn text_of(code: c_int) -> String {
     const EINTERNAL: c_int = -501;
     match code {
         PIO_NOERR => "No error".into(),
-        1.. => std::io::Error::from_raw_os_error(code).to_string(),
+        1.. => text_of_system(code),
         EBADIOTYPE => "Bad IO type".into(),
         EINTERNAL if cfg!(feature = "pio_ncar") => "Variable dim mismatch in multivar call".into(),
         EINTERNAL => "Internal error".into(),
-        EBADREARR => "Rearranger mismatch".into(),
-        code => {
-            format::text_of(code).unwrap_or_else(|| "Unknown Error: Unrecognized error code".into())
-        }
+        EBADREARR => "Rearranger mismatch in async mode".into(),
+        code => format::text_of(code).unwrap_or_else(|| unknown(code)),
+    }
+}
+
+/// As strerror has it.
+fn text_of_system(code: c_int) -> String {
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    match text.split_once(" (os error") {
+        Some((text, _)) => text.into(),
+        None => text,
+    }
+}
+
+fn unknown(code: c_int) -> String {
+    let text = "Unknown Error: Unrecognized error code";
+    match cfg!(feature = "pio_ncar") {
+        true => text.into(),
+        false => format!("{text} (err = {code})"),
     }
 }
 

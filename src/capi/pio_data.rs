@@ -16,7 +16,7 @@ const ESTRIDE: c_int = -58;
 
 /// What part of a variable is meant; NULL stands for its begin, its lengths, and for no stride. The kind is that
 /// of the data in memory; without one they are as the variable has them.
-struct Part {
+pub(super) struct Part {
     start: *const PIO_Offset,
     count: Count,
     stride: *const PIO_Offset,
@@ -29,6 +29,16 @@ enum Count {
 }
 
 impl Part {
+    /// As PIOc_put_vars, with data of that kind.
+    pub(super) fn of_vars(
+        start: *const PIO_Offset,
+        count: *const PIO_Offset,
+        stride: *const PIO_Offset,
+        kind: Option<Kind>,
+    ) -> Self {
+        Self::strided(start, Count::Of(count), stride, kind)
+    }
+
     fn whole(kind: Option<Kind>) -> Self {
         let count = Count::Of(null());
         Self::strided(null(), count, null(), kind)
@@ -57,7 +67,7 @@ impl Part {
     }
 
     /// Writes from, or reads into, `buffer`.
-    unsafe fn put(self, ncid: c_int, varid: c_int, buffer: *const c_void) -> c_int {
+    pub(super) unsafe fn put(self, ncid: c_int, varid: c_int, buffer: *const c_void) -> c_int {
         on_file(ncid, |open| {
             // SAFETY: promised by the caller.
             let (kind, regions) = unsafe { self.find(open, varid, buffer) }?;
@@ -68,7 +78,7 @@ impl Part {
         })
     }
 
-    unsafe fn get(self, ncid: c_int, varid: c_int, buffer: *mut c_void) -> c_int {
+    pub(super) unsafe fn get(self, ncid: c_int, varid: c_int, buffer: *mut c_void) -> c_int {
         on_file(ncid, |open| {
             // SAFETY: promised by the caller.
             let (kind, regions) = unsafe { self.find(open, varid, buffer) }?;
@@ -253,7 +263,7 @@ pub unsafe extern "C" fn PIOc_put_vars(
     stride: *const PIO_Offset,
     buf: *const c_void,
 ) -> c_int {
-    let part = Part::strided(start, Count::Of(count), stride, None);
+    let part = Part::of_vars(start, count, stride, None);
     // SAFETY: arguments of the caller.
     unsafe { part.put(ncid, varid, buf) }
 }
@@ -268,7 +278,7 @@ pub unsafe extern "C" fn PIOc_get_vars(
     stride: *const PIO_Offset,
     buf: *mut c_void,
 ) -> c_int {
-    let part = Part::strided(start, Count::Of(count), stride, None);
+    let part = Part::of_vars(start, count, stride, None);
     // SAFETY: arguments of the caller.
     unsafe { part.get(ncid, varid, buf) }
 }
@@ -345,7 +355,7 @@ macro_rules! typed {
             stride: *const PIO_Offset,
             op: *const $type,
         ) -> c_int {
-            let part = Part::strided(start, Count::Of(count), stride, Some($kind));
+            let part = Part::of_vars(start, count, stride, Some($kind));
             // SAFETY: arguments of the caller.
             unsafe { part.put(ncid, varid, op.cast()) }
         }
@@ -359,7 +369,7 @@ macro_rules! typed {
             stride: *const PIO_Offset,
             buf: *mut $type,
         ) -> c_int {
-            let part = Part::strided(start, Count::Of(count), stride, Some($kind));
+            let part = Part::of_vars(start, count, stride, Some($kind));
             // SAFETY: arguments of the caller.
             unsafe { part.get(ncid, varid, buf.cast()) }
         }

@@ -8,6 +8,8 @@ use crate::pio::Error;
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 
+const EDIMSIZE: c_int = -63;
+
 /// Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its number and may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_def_dim(
@@ -19,7 +21,11 @@ pub unsafe extern "C" fn PIOc_def_dim(
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        let length = u64::try_from(len).map_err(|_| Error::Invalid(format!("length {len}")));
+        let length = u64::try_from(len).map_err(|_| Error::Format {
+            call: "PIOc_def_dim",
+            code: EDIMSIZE,
+            text: format!("a dimension cannot have the length {len}"),
+        });
         let given = given.and_then(|name| Ok((name, length?)));
         let dim = open.ask(given, |format, (name, length)| {
             format.def_dim(name, (length > 0).then_some(length))

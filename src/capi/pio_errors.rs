@@ -10,6 +10,7 @@ use crate::log;
 use crate::pio::{Error, Result, error::EIO};
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::io::Write;
 use std::sync::OnceLock;
 
 pub(super) const PIO_NOERR: c_int = 0;
@@ -86,7 +87,9 @@ pub(super) fn conclude(handler: Handler, comm: Option<&MpiComm>, outcome: Result
 fn complain(error: &Error) {
     // Logged errors have been printed already.
     if log::level() < log::Level::Error as i32 {
-        eprintln!("stanchion: {error} (PIO error {})", error.code());
+        let line = format!("stanchion: {error} (PIO error {})\n", error.code());
+        // In one piece, since many ranks may write; if standard error is closed, there is nobody to tell.
+        let _ = std::io::stderr().write_all(line.as_bytes());
     }
 }
 

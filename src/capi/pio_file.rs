@@ -68,7 +68,7 @@ pub unsafe extern "C" fn PIOc_create(
 }
 
 /// Opens a file, for writing too if `mode` has PIO_WRITE. Where the I/O type does not suit the file, it is opened
-/// as PIO_IOTYPE_NETCDF, and `iotype` is set to that.
+/// as PIO_IOTYPE_NETCDF; `iotype` is not changed.
 ///
 /// # Returns
 /// PIO_NOERR, and the id in `ncidp`.
@@ -120,12 +120,8 @@ pub unsafe extern "C" fn PIOc_openfile_retry(
         // SAFETY: arguments of the caller.
         let given = unsafe { Opening::check(ncidp, iotype, filename, mode) };
         let opening = pio_open::agree(system, given)?;
-        let (id, used) = opening.open(system, retry != 0)?;
         // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe {
-            ncidp.write(id);
-            iotype.write(used);
-        }
+        unsafe { ncidp.write(opening.open(system, retry != 0)?) };
         Ok(())
     })
 }
@@ -167,12 +163,16 @@ pub unsafe extern "C" fn PIOc_deletefile(iosysid: c_int, filename: *const c_char
 }
 
 fn delete(path: &CStr) -> Result<()> {
-    let name = path.to_string_lossy().into_owned();
-    let failed = |text: String| Error::Storage { path: name, text };
+    // Codes as upstream: those of the system.
+    let failed = |code: c_int, text: String| Error::Format {
+        call: "PIOc_deletefile",
+        code,
+        text,
+    };
     match remove(Path::new(OsStr::from_bytes(path.to_bytes()))) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(failed("there is no such file".into())),
-        Err(error) => Err(failed(error.to_string())),
+        Ok(false) => Err(failed(libc::ENOENT, format!("there is no {path:?}"))),
+        Err(error) => Err(failed(error.errno().raw_os_error(), error.to_string())),
     }
 }
 

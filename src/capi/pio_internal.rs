@@ -1,10 +1,12 @@
 //! What upstream's own tests take from inside of its library; not in `pio.h`.
 
+use super::pio_data::Part;
 use super::pio_errors::status;
+use super::pio_types::{PIO_Offset, nc_type};
 use super::ptr;
 use crate::comm::mpi::{MPI_Datatype, Number};
-use crate::pio::Kind;
-use std::ffi::c_int;
+use crate::pio::{Kind, Result};
+use std::ffi::{c_int, c_void};
 
 /// MPI's type for one of PIO, and its size. Both may be NULL.
 #[unsafe(no_mangle)]
@@ -32,5 +34,48 @@ fn number(kind: Kind) -> Number {
         Kind::UnsignedByte | Kind::UnsignedShort | Kind::UnsignedInt | Kind::UnsignedInt64 => {
             Number::Unsigned(size)
         }
+    }
+}
+
+/// PIOc_put_vars with data of type `xtype`, or of the variable's if that is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PIOc_put_vars_tc(
+    ncid: c_int,
+    varid: c_int,
+    start: *const PIO_Offset,
+    count: *const PIO_Offset,
+    stride: *const PIO_Offset,
+    xtype: nc_type,
+    buf: *const c_void,
+) -> c_int {
+    match kind_of(xtype) {
+        // SAFETY: arguments of the caller.
+        Ok(kind) => unsafe { Part::of_vars(start, count, stride, kind).put(ncid, varid, buf) },
+        Err(error) => status(|| Err(error)),
+    }
+}
+
+/// PIOc_get_vars with data of type `xtype`, or of the variable's if that is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PIOc_get_vars_tc(
+    ncid: c_int,
+    varid: c_int,
+    start: *const PIO_Offset,
+    count: *const PIO_Offset,
+    stride: *const PIO_Offset,
+    xtype: nc_type,
+    buf: *mut c_void,
+) -> c_int {
+    match kind_of(xtype) {
+        // SAFETY: arguments of the caller.
+        Ok(kind) => unsafe { Part::of_vars(start, count, stride, kind).get(ncid, varid, buf) },
+        Err(error) => status(|| Err(error)),
+    }
+}
+
+fn kind_of(xtype: nc_type) -> Result<Option<Kind>> {
+    match xtype {
+        0 => Ok(None),
+        xtype => Kind::from_number(xtype).map(Some),
     }
 }

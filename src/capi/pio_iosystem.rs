@@ -288,10 +288,14 @@ pub extern "C" fn PIOc_set_rearr_opts(
         (enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i),
         (enable_hs_i2c, enable_isend_i2c, max_pend_req_i2c),
     );
-    on_system(iosysid, |system| {
-        system.io.flow.set(options.to_flow()?);
-        Ok(())
-    })
+    // As upstream: wrong options are found before a wrong id.
+    match options.to_flow() {
+        Ok(flow) => on_system(iosysid, |system| {
+            system.io.flow.set(flow);
+            Ok(())
+        }),
+        Err(error) => status(|| Err(error)),
+    }
 }
 
 /// Gives a hint to MPI-IO for files that are created or opened from now on.

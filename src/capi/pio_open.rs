@@ -111,23 +111,21 @@ impl<'a> Opening<'a> {
         Ok(file)
     }
 
-    /// Returns the id and the I/O type that was used.
-    pub(super) fn open(&self, system: &Rc<System>, retry: bool) -> Result<(c_int, c_int)> {
-        let opened = self.open_as(system, self.iotype);
-        let (mut file, iotype) = match opened {
+    /// `retry`: as netCDF, where that may help.
+    pub(super) fn open(&self, system: &Rc<System>, retry: bool) -> Result<c_int> {
+        let mut file = match self.open_as(system, self.iotype) {
             Err(error) if retry && self.may_be_netcdf(&error) => {
                 log!(
                     Info,
                     "{}: trying netCDF, since {error}",
                     self.path.to_string_lossy()
                 );
-                (self.open_as(system, NETCDF)?, NETCDF)
+                self.open_as(system, NETCDF)?
             }
-            opened => (opened?, self.iotype),
+            opened => opened?,
         };
         let vars = file.ask(|format| format.counts())?.vars;
-        let id = registry::add_file(system.clone(), file, vars)?;
-        Ok((id, iotype))
+        registry::add_file(system.clone(), file, vars)
     }
 
     pub(super) fn open_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {

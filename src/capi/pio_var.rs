@@ -290,7 +290,7 @@ fn type_name(kind: Kind) -> &'static CStr {
 }
 
 /// Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
-/// with what: one element of the variable's type, or NULL for the default.
+/// with what: one element of the variable's type. It may be NULL where nothing is filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_def_var_fill(
     ncid: c_int,
@@ -299,7 +299,10 @@ pub unsafe extern "C" fn PIOc_def_var_fill(
     fill_value: *const c_void,
 ) -> c_int {
     on_file(ncid, |open| {
-        let fill = fills(no_fill);
+        let fill = match fills(no_fill) {
+            Ok(true) if fill_value.is_null() => Err(Error::Null("fill_value")),
+            fill => fill,
+        };
         open.ask(fill, |format, fill| {
             let size = format.var(varid)?.kind.size();
             // SAFETY: arguments of the caller: one element of the variable's type.

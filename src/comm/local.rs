@@ -1,9 +1,11 @@
 //! Ranks as threads of one process: collectives run and are tested without an MPI.
 //!
 //! Every message lands in a mailbox named by communicator, sender, receiver and tag, and is taken
-//! out in order. Sends never wait. A collective is one [`LocalComm::exchange`]: each rank posts its
-//! part to all ranks and takes one part from each.
+//! out in order. Sends never wait. A collective is one [`LocalComm::exchange`]: each rank puts its part on a
+//! board, and when the last has come all take the whole. A thread is woken only by what it waits for, so that
+//! thousands of ranks can be run.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -19,17 +21,32 @@ struct Address {
     tag: Option<Tag>,
 }
 
+/// What the ranks of a communicator give in one collective.
+type Parts = Arc<Vec<Arc<[u8]>>>;
+
+#[derive(Default)]
+struct Board {
+    given: Vec<Option<Arc<[u8]>>>,
+    missing: usize,
+    whole: Option<Parts>,
+    taken: usize,
+}
+
 #[derive(Default)]
 struct State {
     mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
+    /// Deliveries by communicator and receiver: the sender's rank, and what it sent.
+    parcels: HashMap<(u64, usize), Vec<(usize, Vec<u8>)>>,
+    /// By communicator and number of the collective.
+    boards: HashMap<(u64, u64), Board>,
     gone: Vec<bool>,
     contexts: u64,
 }
 
-#[derive(Default)]
 struct World {
     state: Mutex<State>,
-    news: Condvar,
+    /// One for each thread.
+    news: Vec<Condvar>,
 }
 
 impl World {
@@ -39,7 +56,12 @@ impl World {
 
     fn post(&self, to: Address, bytes: Arc<[u8]>) {
         self.lock().mail.entry(to).or_default().push_back(bytes);
-        self.news.notify_all();
+        self.news[to.to].notify_one();
+    }
+
+    fn wait<'a>(&self, thread: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let woken = self.news[thread].wait(state);
+        woken.unwrap_or_else(|e| e.into_inner())
     }
 
     /// Waits for the next message; `None` if the sender ended without sending one.
@@ -52,12 +74,8 @@ impl World {
             if state.gone[from.from] {
                 return None;
             }
-            state = self.news.wait(state).unwrap_or_else(|e| e.into_inner());
+            state = self.wait(from.to, state);
         }
-    }
-
-    fn take_if_there(&self, from: Address) -> Option<Arc<[u8]>> {
-        self.lock().mail.get_mut(&from)?.pop_front()
     }
 
     /// Whether [`World::take`] would return at once for each of `from`.
@@ -87,7 +105,7 @@ struct Presence<'a> {
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
         self.world.lock().gone[self.rank] = true;
-        self.world.news.notify_all();
+        self.world.news.iter().for_each(Condvar::notify_one);
     }
 }
 
@@ -98,6 +116,8 @@ pub struct LocalComm {
     /// The thread behind each rank.
     members: Vec<usize>,
     rank: usize,
+    /// Collectives so far.
+    collectives: Cell<u64>,
 }
 
 /// Runs `f` as `size` ranks at once and returns their results in rank order.
@@ -107,7 +127,10 @@ pub struct LocalComm {
 /// # Panics
 /// If a rank panics, after all ranks have ended.
 pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
-    let world = Arc::new(World::default());
+    let world = Arc::new(World {
+        state: Mutex::default(),
+        news: (0..size).map(|_| Condvar::new()).collect(),
+    });
     world.lock().gone = vec![false; size];
     let rank_main = |rank| {
         let _presence = Presence {
@@ -119,6 +142,7 @@ pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
             context: 0,
             members: (0..size).collect(),
             rank,
+            collectives: Cell::new(0),
         })
     };
     let rank_main = &rank_main;
@@ -152,23 +176,50 @@ impl LocalComm {
     }
 
     /// Gives `mine` to all ranks and returns what each rank gave.
-    fn exchange(&self, mine: &[u8]) -> Result<Vec<Arc<[u8]>>> {
-        let mine: Arc<[u8]> = mine.into();
-        for to in 0..self.size() {
-            let address = self.address(self.rank, to, None)?;
-            self.world.post(address, mine.clone());
+    fn exchange(&self, mine: &[u8]) -> Result<Parts> {
+        let number = self.collectives.replace(self.collectives.get() + 1);
+        let (key, size) = ((self.context, number), self.size());
+        let mut state = self.world.lock();
+        let board = state.boards.entry(key).or_insert_with(|| Board {
+            given: vec![None; size],
+            missing: size,
+            ..Board::default()
+        });
+        board.given[self.rank] = Some(mine.into());
+        board.missing -= 1;
+        if board.missing == 0 {
+            let given = std::mem::take(&mut board.given);
+            board.whole = Some(Arc::new(given.into_iter().flatten().collect()));
+            let members = self.members.iter();
+            members.for_each(|member| self.world.news[*member].notify_one());
         }
-        // Takes from every rank even after a failure: left-over mail would answer the next call.
-        let parts: Vec<_> = (0..self.size()).map(|from| self.take(from, None)).collect();
-        parts.into_iter().collect()
+        loop {
+            let board = state.boards.entry(key).or_default();
+            if let Some(whole) = board.whole.clone() {
+                board.taken += 1;
+                if board.taken == size {
+                    state.boards.remove(&key);
+                }
+                return Ok(whole);
+            }
+            let lost = state.gone.contains(&true).then(|| {
+                let board = &state.boards[&key];
+                let absent = |r: &usize| board.given[*r].is_none() && state.gone[self.members[*r]];
+                (0..size).find(absent)
+            });
+            if let Some(rank) = lost.flatten() {
+                return Err(Error::PeerGone(rank));
+            }
+            state = self.world.wait(self.members[self.rank], state);
+        }
     }
 
-    fn exchange_values(&self, mine: &[u64]) -> Result<Vec<Vec<u64>>> {
+    fn exchange_values(&self, mine: &[u64]) -> Result<Parts> {
         let parts = self.exchange(&to_bytes(mine))?;
         for (from, part) in parts.iter().enumerate() {
             check_length(from, 8 * mine.len(), part.len())?;
         }
-        Ok(parts.iter().map(|part| from_bytes(part)).collect())
+        Ok(parts)
     }
 }
 
@@ -176,26 +227,22 @@ fn to_bytes(values: &[u64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-fn from_bytes(bytes: &[u8]) -> Vec<u64> {
+fn values(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let values = bytes.chunks(8).filter_map(|v| v.first_chunk());
-    values.map(|v| u64::from_le_bytes(*v)).collect()
+    values.map(|v| u64::from_le_bytes(*v))
 }
 
-fn combine(op: Op, into: &mut [u64], from: &[u64]) {
-    for (a, b) in into.iter_mut().zip(from) {
-        *a = match op {
-            Op::Sum => a.wrapping_add(*b),
-            Op::Min => *b.min(a),
-            Op::Max => *b.max(a),
-        };
-    }
-}
-
-fn combine_all(op: Op, parts: &[Vec<u64>], into: &mut [u64]) {
+fn combine_all(op: Op, parts: &[Arc<[u8]>], into: &mut [u64]) {
     let [first, rest @ ..] = parts else { return };
-    into.copy_from_slice(first);
+    into.iter_mut().zip(values(first)).for_each(|(a, b)| *a = b);
     for part in rest {
-        combine(op, into, part);
+        for (a, b) in into.iter_mut().zip(values(part)) {
+            *a = match op {
+                Op::Sum => a.wrapping_add(b),
+                Op::Min => b.min(*a),
+                Op::Max => b.max(*a),
+            };
+        }
     }
 }
 
@@ -337,22 +384,25 @@ impl Comm for LocalComm {
         Ok(())
     }
 
-    fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>> {
-        check_length(self.rank, 8 * self.size(), 8 * values.len())?;
-        let parts = self.exchange_values(values)?;
-        Ok(parts.iter().map(|part| part[self.rank]).collect())
+    fn alltoall(&self, given: &[u64]) -> Result<Vec<u64>> {
+        check_length(self.rank, 8 * self.size(), 8 * given.len())?;
+        let parts = self.exchange_values(given)?;
+        let own = parts.iter().map(|part| values(part).nth(self.rank));
+        Ok(own.map(|value| value.unwrap_or(0)).collect())
     }
 
-    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
+    fn deliver(&self, _tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
+        let key = |rank: usize| (self.context, self.members[rank]);
         for (to, bytes) in messages {
-            self.send(to, tag, &bytes)?;
+            check_rank(to, self.size())?;
+            let mut state = self.world.lock();
+            let parcels = state.parcels.entry(key(to)).or_default();
+            parcels.push((self.rank, bytes));
         }
         self.barrier()?;
-        let came = (0..self.size()).filter_map(|from| {
-            let address = self.address(from, self.rank, Some(tag)).ok()?;
-            Some((from, self.world.take_if_there(address)?.to_vec()))
-        });
-        let came = came.collect();
+        let came = self.world.lock().parcels.remove(&key(self.rank));
+        let mut came = came.unwrap_or_default();
+        came.sort_by_key(|(from, _)| *from);
         // Nobody goes on to the next delivery before all have looked for their messages of this one.
         self.barrier()?;
         Ok(came)
@@ -364,6 +414,13 @@ impl Comm for LocalComm {
         let color_value = color.unwrap_or(0).into();
         let offer = [joins, color_value, key as u64, self.world.new_context()];
         let offers = self.exchange_values(&offer)?;
+        let offers: Vec<[u64; 4]> = offers
+            .iter()
+            .map(|offer| {
+                let mut offer = values(offer);
+                [(); 4].map(|()| offer.next().unwrap_or(0))
+            })
+            .collect();
         if color.is_none() {
             return Ok(None);
         }
@@ -375,6 +432,7 @@ impl Comm for LocalComm {
             context: offers[ranks[0]][3],
             members: ranks.iter().map(|&r| self.members[r]).collect(),
             rank,
+            collectives: Cell::new(0),
         }))
     }
 }

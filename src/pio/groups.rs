@@ -9,6 +9,8 @@ use std::ops::Range;
 pub struct Groups {
     /// Ranks of the I/O tasks in ascending order, and which I/O task each is.
     tasks: Vec<(usize, usize)>,
+    /// Where each I/O task is in that order.
+    places: Vec<usize>,
     size: usize,
 }
 
@@ -16,7 +18,15 @@ impl Groups {
     pub fn new(size: usize, io_ranks: &[usize]) -> Self {
         let mut tasks: Vec<_> = io_ranks.iter().copied().zip(0..).collect();
         tasks.sort_unstable();
-        Self { tasks, size }
+        let mut places = vec![0; tasks.len()];
+        for (place, (_, task)) in tasks.iter().enumerate() {
+            places[*task] = place;
+        }
+        Self {
+            tasks,
+            places,
+            size,
+        }
     }
 
     /// The I/O task that serves a rank.
@@ -35,10 +45,7 @@ impl Groups {
 
     /// The ranks that an I/O task serves, itself among them, in ascending order.
     pub fn members(&self, task: usize) -> Vec<usize> {
-        let found = self.tasks.iter().position(|(_, t)| *t == task);
-        let Some(group) = found else {
-            return Vec::new();
-        };
+        let group = self.places[task];
         let others = self.others(group).map(|place| self.other(place));
         let mut members: Vec<_> = others.chain([self.tasks[group].0]).collect();
         members.sort_unstable();

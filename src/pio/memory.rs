@@ -43,6 +43,10 @@ pub(super) mod fuse {
         LEFT.set(left);
     }
 
+    pub(crate) fn is_lit() -> bool {
+        LEFT.get().is_some()
+    }
+
     pub(super) fn burn(length: usize) -> Result<()> {
         match LEFT.get() {
             Some(0) => {

@@ -53,7 +53,8 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>) ->
     });
     let (blocks, shares, globals, map_len) = agree(&system.comm, shares)?;
     let task = system.io_rank();
-    let made = to_blocks(&system.comm, &system.io_ranks, task, &blocks, shares);
+    let rank_of = |task: usize| system.io_ranks[task];
+    let made = to_blocks(&system.comm, rank_of, task, &blocks, shares);
     let checked = made.and_then(|(route, found)| {
         let duplicate = found.duplicate.filter(|_| !layout.read_only);
         match task.zip(duplicate) {
@@ -229,9 +230,8 @@ fn second_way<C: Comm>(
     );
     let blocks = Blocks::Even(even);
     let (shares, _) = blocks.shares(map)?;
-    let ranks: Vec<usize> = (0..io.size()).collect();
     let task = io.rank();
-    let (route, mut found) = to_blocks(io, &ranks, Some(task), &blocks, shares)?;
+    let (route, mut found) = to_blocks(io, |task| task, Some(task), &blocks, shares)?;
     found.duplicate = found.duplicate.map(|place| blocks.global(task, place));
     Ok((route, blocks.regions(task), found))
 }

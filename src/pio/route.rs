@@ -52,11 +52,11 @@ pub(super) struct Found {
 
 pub(super) const PLANNING: Tag = 7100;
 
-/// The way of all shares to their tasks, whose ranks are given. Collective; a rank that has failed before
+/// The way of all shares to their tasks; `rank_of` gives the rank of a task. Collective; a rank that has failed before
 /// comes without shares.
 pub(super) fn to_blocks<C: Comm>(
     comm: &C,
-    ranks: &[usize],
+    rank_of: impl Fn(usize) -> usize,
     task: Option<usize>,
     blocks: &Blocks,
     shares: Vec<Share>,
@@ -64,7 +64,7 @@ pub(super) fn to_blocks<C: Comm>(
     let mut out = Vec::with_capacity(shares.len());
     let mut messages = Vec::with_capacity(shares.len());
     for share in shares {
-        let rank = ranks[share.task];
+        let rank = rank_of(share.task);
         messages.push((rank, share.places.to_bytes()));
         out.push(Leg {
             rank,

@@ -6,6 +6,7 @@
 #define STANCHION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* redset, kvtree, and MPI_Comm if REDSET_ENABLE_MPI is defined */
 #include "redset.h"

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::super::format::Write;
 use super::super::{Decomp, Plan, Regions};
 use super::fit::Fit;
 
-/// Bytes that a rank buffers before it asks for a flush.
-static LIMIT: AtomicU64 = AtomicU64::new(64 << 20);
+/// Bytes that a rank buffers before it asks for a flush; at first as many as upstream's buffer has.
+static LIMIT: AtomicU64 = AtomicU64::new(128 << 20);
 
 /// What goes to the file libraries at once, in bytes of the I/O task that has most.
 const AT_ONCE: u64 = if cfg!(test) { 512 } else { 64 << 20 };
@@ -41,6 +42,19 @@ impl Entry {
         match &self.placed {
             Some(placed) => placed,
             None => self.decomp.plan.written(),
+        }
+    }
+
+    pub(super) fn as_write(&mut self) -> Write<'_> {
+        let regions = match &self.placed {
+            Some(placed) => placed,
+            None => self.decomp.plan.written(),
+        };
+        Write {
+            var: self.var,
+            kind: self.decomp.kind,
+            regions,
+            data: &mut self.data,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use super::super::format::{Format, Write};
 use super::super::{Error, File, IoSystem, Regions, Result, agree, exchange};
 use super::buffer::{Entry, batches};
 use super::serial;
@@ -29,7 +28,10 @@ fn write_batch<C: Comm>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<()>
     }
     if let Some(io) = &file.system.io {
         let written = match &mut file.format {
-            Some(format) if file.parallel => write_all(&mut **format, &mut batch),
+            Some(format) if file.parallel => {
+                let writes = batch.iter_mut().map(Entry::as_write);
+                format.write(&mut writes.collect::<Vec<_>>())
+            }
             Some(format) => serial::write(io, Some(&mut **format), &mut batch),
             None => serial::write(io, None, &mut batch),
         };
@@ -56,28 +58,6 @@ fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
             entry.placed = Some(Rc::new(nothing));
             Err(error)
         }
-    }
-}
-
-/// Writes what this I/O task has.
-pub(super) fn write_all(format: &mut dyn Format, entries: &mut [Entry]) -> Result<()> {
-    let mut data: Vec<_> = entries
-        .iter_mut()
-        .map(|e| std::mem::take(&mut e.data))
-        .collect();
-    let all = entries.iter().zip(&mut data);
-    let mut writes: Vec<_> = all
-        .map(|(entry, data)| as_write(entry, entry.regions(), data))
-        .collect();
-    format.write(&mut writes)
-}
-
-pub(super) fn as_write<'a>(entry: &Entry, regions: &'a Regions, data: &'a mut [u8]) -> Write<'a> {
-    Write {
-        var: entry.var,
-        kind: entry.decomp.kind,
-        regions,
-        data,
     }
 }
 

@@ -4,10 +4,9 @@
 //! Another task says how much it has; the first asks for it if there is memory for it. Nobody leaves early:
 //! what goes wrong is told where all ranks agree.
 
-use super::super::format::Format;
+use super::super::format::{Format, Write};
 use super::super::{Kind, Regions, Result, memory};
 use super::buffer::Entry;
-use super::flush::{as_write, write_all};
 use crate::comm::{Comm, Tag};
 
 const OFFER: Tag = 1;
@@ -23,7 +22,9 @@ pub(super) fn write<C: Comm>(
     let Some(format) = format else {
         return hand_over(io, entries);
     };
-    let own = write_all(format, entries);
+    let own = entries.iter_mut().map(Entry::as_write);
+    let own = write_each(format, &mut own.collect::<Vec<_>>());
+    entries.iter_mut().for_each(|entry| entry.data = Vec::new());
     (1..io.size()).fold(own, |verdict, task| {
         verdict.and(write_for(io, format, task, entries))
     })
@@ -61,10 +62,19 @@ fn write_for<C: Comm>(
     let regions: Result<Vec<_>> = parts.iter().map(Part::regions).collect();
     let regions = regions?;
     let all = entries.iter().zip(&regions).zip(&mut parts);
-    let mut writes: Vec<_> = all
-        .map(|((entry, regions), part)| as_write(entry, regions, &mut part.data))
-        .collect();
-    format.write(&mut writes)
+    let writes = all.map(|((entry, regions), part)| Write {
+        var: entry.var,
+        kind: entry.decomp.kind,
+        regions,
+        data: &mut part.data,
+    });
+    write_each(format, &mut writes.collect::<Vec<_>>())
+}
+
+/// One by one, so that what goes wrong with one variable does not keep the others from the file.
+fn write_each(format: &mut dyn Format, writes: &mut [Write]) -> Result<()> {
+    let each = writes.chunks_mut(1).map(|write| format.write(write));
+    each.fold(Ok(()), Result::and)
 }
 
 /// Reads for all I/O tasks. Collective over them; `format` is there on the first.

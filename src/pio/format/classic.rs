@@ -72,6 +72,17 @@ impl Handle {
         Kind::from_number(kind)
     }
 
+    /// Whether the first dimension of a variable is the unlimited one.
+    pub(super) fn has_records(&self, var: i32) -> Result<bool> {
+        let (mut count, mut unlimited, none) = (0, -1, null_mut());
+        ask!(self, inq, none, none, none, &mut unlimited)?;
+        ask!(self, inq_var, var, null_mut(), none, &mut count, none, none)?;
+        let mut dims = vec![-1; count as usize];
+        let into = dims.as_mut_ptr();
+        ask!(self, inq_var, var, null_mut(), none, none, into, none)?;
+        Ok(dims.first().is_some_and(|first| *first == unlimited))
+    }
+
     pub(super) fn attribute(&self, var: i32, name: &CStr) -> Result<Attribute> {
         let (mut kind, mut length) = (0, 0);
         ask!(self, inq_att, var, name.as_ptr(), &mut kind, &mut length)?;

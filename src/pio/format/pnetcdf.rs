@@ -1,6 +1,7 @@
 //! Files through PnetCDF: every I/O task has the file.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::calls::{ByKind, Call, Calls, Text, by_kind, calls_of, of_kind};
@@ -133,7 +134,7 @@ impl Library for Pnetcdf {
             let (var, data) = (write.var, write.data.as_ptr().cast());
             let call = of_kind(&IPUT, write.kind);
             if requests.may_start(write.kind, write.regions, write.data) {
-                requests.start(file, call, var, write.regions, data);
+                requests.start_by_record(file, call, var, write.regions, data);
             }
         }
         requests.wait(file)
@@ -150,10 +151,31 @@ impl Library for Pnetcdf {
         let mut requests = Requests::default();
         if requests.may_start(kind, regions, data) {
             let call = of_kind(&IGET, kind);
-            requests.start(file, call, var, regions, data.as_mut_ptr().cast());
+            let data = data.as_mut_ptr().cast();
+            requests.start_by_record(file, call, var, regions, data);
         }
         requests.wait(file)
     }
+}
+
+/// The same elements in regions of one record each: PnetCDF 1.12 makes an invalid datatype of several records in one
+/// region of a list, and the tasks that did not fail wait for ever.
+fn by_record<'a>(file: &Handle, var: i32, regions: &'a Regions) -> Result<Cow<'a, Regions>> {
+    let records = |count: &[u64]| count.first().map_or(1, |records| *records);
+    if regions.iter().all(|(_, count)| records(count) <= 1) || !file.has_records(var)? {
+        return Ok(Cow::Borrowed(regions));
+    }
+    let number: u64 = regions.iter().map(|(_, count)| records(count)).sum();
+    let mut split = Regions::with_room(regions.dimensions(), number as usize)?;
+    for (start, count) in regions.iter() {
+        let (mut one, mut at) = (count.to_vec(), start.to_vec());
+        one[0] = 1;
+        for record in start[0]..start[0] + count[0] {
+            at[0] = record;
+            split.push(&at, &one);
+        }
+    }
+    Ok(Cow::Owned(split))
 }
 
 /// What was started and is not complete yet, and the first thing that went wrong.
@@ -177,6 +199,20 @@ impl Requests {
     }
 
     /// `data` has been checked and lives until [`Requests::wait`].
+    fn start_by_record<D>(
+        &mut self,
+        file: &Handle,
+        call: &Call<Regional<D, *mut c_int>>,
+        var: i32,
+        regions: &Regions,
+        data: D,
+    ) {
+        match by_record(file, var, regions) {
+            Ok(regions) => self.start(file, call, var, &regions, data),
+            Err(error) => drop(self.note(Err(error))),
+        }
+    }
+
     fn start<D>(
         &mut self,
         file: &Handle,
