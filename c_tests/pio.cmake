@@ -1,7 +1,7 @@
 # PIO, in C and in Fortran. Without a file library only decompositions and maps are left to test.
 
 set(pio_sizes 1 2 4 5 8)
-foreach(name pio_map_files pio_errors)
+foreach(name pio_decomp pio_map_files pio_errors)
   add_test_program(${name} ${name}.c stanchion)
   add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
 endforeach()

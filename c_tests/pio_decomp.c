@@ -1,13 +1,43 @@
 /* Decompositions: what the rearrangers let I/O tasks hold, that data come back from there as they went, and all ways to
  * describe a map. */
+#include <stdint.h>
+
 #include "pio_common.h"
 
 /* ---- what I/O tasks hold ---- */
 
-/* The elements that this rank holds as an I/O task, counted from 0, in the order of its buffer. */
-static int held_elements(int id, int ndims, const int* dims, PIO_Offset** elements);
+/* The elements of one region, row by row. */
+static int list_region(int ndims, const int* dims, const int64_t* start, const int64_t* count, PIO_Offset* elements)
+{
+  int64_t number = 1, at[7] = { 0 };
+  for (int d = 0; d < ndims; d++) number *= count[d];
+  for (int64_t i = 0; i < number; i++) {
+    PIO_Offset element = 0;
+    for (int d = 0; d < ndims; d++) element = element * dims[d] + start[d] + at[d];
+    elements[i] = element;
+    for (int d = ndims - 1; d >= 0 && ++at[d] == count[d]; d--) at[d] = 0;
+  }
+  return (int)number;
+}
 
-/* ORDER: the number of every element of the whole array that this I/O task has, or -1. */
+/* The elements that this rank holds as an I/O task, counted from 0, in the order of its buffer. */
+static int held_elements(int id, int ndims, const int* dims, PIO_Offset** elements)
+{
+  int64_t number = -1, regions = -1, *start, *count;
+  int listed = 0;
+  NEED(stanchion_pio_held(id, &number, &regions));
+  if (number < 0 || regions < 0) return -1;
+  start = malloc(((size_t)(regions * ndims) + 1) * sizeof *start);
+  count = malloc(((size_t)(regions * ndims) + 1) * sizeof *count);
+  *elements = malloc(((size_t)number + 1) * sizeof **elements);
+  NEED(stanchion_pio_regions(id, start, count));
+  for (int r = 0; r < regions; r++) listed += list_region(ndims, dims, start + r * ndims, count + r * ndims, *elements + listed);
+  CHECK_INT(listed, number);
+  free(start);
+  free(count);
+  return listed;
+}
+
 static void check_held(int id, int ndims, const int* dims, const PIO_Offset* wanted, int count)
 {
   PIO_Offset* elements = NULL;
@@ -143,7 +173,27 @@ static void check_subset(int tasks)
 
 /* ---- there and back ---- */
 
-static void check_there_and_back(int system, int rearranger, enum pattern pattern, int ndims, const int* dims);
+static void check_there_and_back(int system, int rearranger, enum pattern pattern, int ndims, const int* dims)
+{
+  struct map map = new_map(pattern, ndims, dims);
+  int id = describe(system, PIO_DOUBLE, &map, rearranger), right = 0;
+  double *values = new_values(&map, 3), *back = empty_values(&map), fill = -3;
+  PIO_Offset* elements = NULL;
+  int count = held_elements(id, ndims, dims, &elements);
+  double* held = malloc(((size_t)count + 1) * sizeof *held);
+  NEED(stanchion_pio_to_io(id, values, map.length, &fill, held, count));
+  for (int i = 0; i < count; i++)
+    right += held[i] == (owner(pattern, elements[i], map.total) < 0 ? fill : value_of(elements[i] + 1, 3));
+  CHECK_INT(right, count);
+  NEED(stanchion_pio_to_compute(id, held, count, back, map.length));
+  CHECK_VALUES(&map, 3, back);
+  NEED(PIOc_freedecomp(system, id));
+  free(elements);
+  free(held);
+  free(values);
+  free(back);
+  free_map(&map);
+}
 
 static void check_moves(int tasks)
 {

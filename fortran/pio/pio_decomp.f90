@@ -321,7 +321,7 @@ contains
     if (present(ierr)) ierr = code
   end subroutine
 
-  ! gdims are written as they are given.
+  ! gdims are written as they are given (NCAR), or as C has them (SCORPIO), and read as they are in the file.
   subroutine writedof_i4(file, gdims, dof, comm, ioid, ierr)
     character(len=*), intent(in) :: file
     integer, intent(in) :: gdims(:), comm
