@@ -100,17 +100,14 @@ impl Part {
         varid: c_int,
         buffer: *const c_void,
     ) -> Result<(Kind, Regions)> {
-        let (stored, lengths, records) = open.file.ask(|format| {
+        let (stored, lengths) = open.file.ask(|format| {
             let variable = format.var(varid)?;
             let lengths = variable.dims.iter().map(|dim| Ok(format.dim(*dim)?.1));
-            let lengths = lengths.collect::<Result<Vec<u64>>>()?;
-            let unlimited = format.counts()?.unlimited;
-            let records = unlimited >= 0 && variable.dims.first() == Some(&unlimited);
-            Ok((variable.kind, lengths, records))
+            Ok((variable.kind, lengths.collect::<Result<Vec<u64>>>()?))
         })?;
         let kind = self.kind.unwrap_or(stored);
         // SAFETY: promised by the caller.
-        let found = unsafe { self.regions(&lengths, records) };
+        let found = unsafe { self.regions(&lengths) };
         let found = found.and_then(|regions| {
             // SAFETY: as above.
             unsafe { array("the buffer", buffer.cast::<u8>(), length(kind, &regions)) }?;
@@ -122,8 +119,7 @@ impl Part {
         Ok((kind, regions))
     }
 
-    /// `records`: whether the first dimension is the unlimited one.
-    unsafe fn regions(&self, lengths: &[u64], records: bool) -> Result<Regions> {
+    unsafe fn regions(&self, lengths: &[u64]) -> Result<Regions> {
         let ndims = lengths.len();
         let read = |place: *const PIO_Offset| {
             // SAFETY: promised by the caller: NULL, or a number for each dimension.
@@ -137,7 +133,7 @@ impl Part {
         let stride = naturals(read(self.stride), &vec![1; ndims], ESTRIDE)?;
         match stride.contains(&0) {
             true => Err(wrong(ESTRIDE, 0)),
-            false => strided_regions(&start, &count, &stride, records),
+            false => strided_regions(&start, &count, &stride),
         }
     }
 }
@@ -157,9 +153,7 @@ fn naturals(given: Option<&[i64]>, otherwise: &[u64], code: c_int) -> Result<Vec
 }
 
 /// Regions in the order of a dense array with `count` elements in each dimension, that are `stride` apart.
-/// `records`: each has one index of the first dimension, since PnetCDF 1.12 fails where a list of regions has one of
-/// several records.
-fn strided_regions(start: &[u64], count: &[u64], stride: &[u64], records: bool) -> Result<Regions> {
+fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Regions> {
     let mut regions = Regions::new(start.len());
     if count.contains(&0) {
         return Ok(regions);
@@ -167,7 +161,6 @@ fn strided_regions(start: &[u64], count: &[u64], stride: &[u64], records: bool) 
     // Dimensions up to the last with a stride are taken apart, the others are taken whole.
     let apart = |at: &usize| stride[*at] > 1 && count[*at] > 1;
     let apart = (0..start.len()).rev().find(apart).map_or(0, |at| at + 1);
-    let apart = apart.max(records.into());
     let size: Vec<u64> = (0..start.len())
         .map(|at| if at < apart { 1 } else { count[at] })
         .collect();
@@ -427,7 +420,7 @@ mod tests {
     use super::*;
 
     fn regions(start: &[u64], count: &[u64], stride: &[u64]) -> Vec<(Vec<u64>, Vec<u64>)> {
-        let regions = strided_regions(start, count, stride, false).unwrap();
+        let regions = strided_regions(start, count, stride).unwrap();
         regions
             .iter()
             .map(|(s, c)| (s.to_vec(), c.to_vec()))
@@ -461,24 +454,14 @@ mod tests {
     }
 
     #[test]
-    fn records_are_taken_one_by_one() {
-        let found = strided_regions(&[2, 1], &[3, 4], &[1, 1], true).unwrap();
-        let found: Vec<_> = found.iter().collect();
-        let row = &[1, 4][..];
-        assert_eq!(found, [(&[2, 1][..], row), (&[3, 1], row), (&[4, 1], row)]);
-    }
-
-    #[test]
     fn places_beyond_all_are_refused() {
-        assert!(strided_regions(&[1], &[2], &[u64::MAX], false).is_err());
+        assert!(strided_regions(&[1], &[2], &[u64::MAX]).is_err());
         let lengths = [4];
         let refused = |start: i64, count: i64, stride: i64| {
             let count = Count::Of(&count);
             let part = Part::strided(&start, count, &stride, None);
             // SAFETY: one number for the one dimension each.
-            unsafe { part.regions(&lengths, false) }
-                .err()
-                .map(|e| e.code())
+            unsafe { part.regions(&lengths) }.err().map(|e| e.code())
         };
         assert_eq!(refused(0, 1, 1), None);
         assert_eq!(refused(-1, 1, 1), Some(EINVALCOORDS));
