@@ -73,6 +73,7 @@ impl Handle {
     }
 
     /// Whether the first dimension of a variable is the unlimited one.
+    #[cfg(feature = "pnetcdf")]
     pub(super) fn has_records(&self, var: i32) -> Result<bool> {
         let (mut count, mut unlimited, none) = (0, -1, null_mut());
         ask!(self, inq, none, none, none, &mut unlimited)?;
