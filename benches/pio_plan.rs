@@ -225,7 +225,7 @@ fn cost(ranks: usize, tasks: usize, pattern: &str, rearranger: Rearranger) -> Co
 
 fn main() {
     let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let most: usize = numbers.last().unwrap_or(4096);
+    let most: usize = numbers.max().unwrap_or(4096);
     println!("pattern rearranger  ranks I/O tasks   work us  messages    bytes  meetings");
     for (pattern, rearranger) in [
         ("tile", Rearranger::Box),

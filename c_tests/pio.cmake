@@ -7,8 +7,10 @@ foreach(name pio_decomp pio_map_files pio_errors)
 endforeach()
 
 if(STANCHION_FILE_LIBS)
-  add_test_program(pio_darray pio_darray.c stanchion)
-  add_mpi_test(NAME pio_darray EXECUTABLE pio_darray SIZES ${pio_sizes})
+  foreach(name pio_darray pio_metadata)
+    add_test_program(${name} ${name}.c stanchion)
+    add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
+  endforeach()
 
   # Bytes and text of files, against a serial writer.
   add_test_program(pio_files pio_files.c stanchion)
@@ -31,6 +33,17 @@ if(STANCHION_FILE_LIBS)
               ${MPIEXEC_POSTFLAGS})
   endforeach()
 endif()
+
+# Every exported name is in the header, but for what upstream's header does not have either.
+set(pio_names ${STANCHION_EXPORTS})
+list(FILTER pio_names INCLUDE REGEX "^PIOc_")
+list(FILTER pio_names EXCLUDE REGEX "_tc$")
+list(TRANSFORM pio_names PREPEND "  (function)")
+list(JOIN pio_names ",\n" pio_names)
+stanchion_write_if_different("${CMAKE_CURRENT_BINARY_DIR}/pio_names.c"
+  "#include \"pio.h\"\ntypedef void (*function)(void);\nfunction names[] = {\n${pio_names}\n};\n\nint main(void)\n{\n  return names[0] ? 0 : 1;\n}\n")
+add_test_program(pio_names "${CMAKE_CURRENT_BINARY_DIR}/pio_names.c" stanchion)
+add_serial_test(NAME pio_names EXECUTABLE pio_names)
 
 # The examples as they are.
 add_test_program(example_darray "${PROJECT_SOURCE_DIR}/examples/darray.c" stanchion)

@@ -1031,7 +1031,7 @@ int PIOc_read_darray(int ncid,
 
 /**
  * Sets how many bytes a rank may buffer of what PIOc_write_darray gave it; more is written at once. To be the same
- * on all ranks. Ignored if not positive.
+ * on all ranks. Ignored if negative, and 0 too in the ABI of NCAR.
  *
  * # Returns
  * The limit until now.

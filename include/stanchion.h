@@ -154,16 +154,6 @@ int stanchion_pio_strict(int on);
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
- *
- * # Returns
- * The number of the type; PIO_EBADID if there is no such decomposition.
- */
-int stanchion_pio_decomp_type(int ioid);
-#endif
-
-#if defined(REDSET_ENABLE_MPI)
-/**
  * How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
  * that they lie in. Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
  *
@@ -224,6 +214,16 @@ int stanchion_pio_to_compute(int ioid,
                              int64_t held_length,
                              void *array,
                              int64_t array_length);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+ *
+ * # Returns
+ * The number of the type; PIO_EBADID if there is no such decomposition.
+ */
+int stanchion_pio_decomp_type(int ioid);
 #endif
 
 #ifdef REDSET_ENABLE_MPI

@@ -206,8 +206,8 @@ pub mod exports {
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_pio::{
-        stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict, stanchion_pio_to_compute,
-        stanchion_pio_to_io,
+        stanchion_pio_decomp_type, stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict,
+        stanchion_pio_to_compute, stanchion_pio_to_io,
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{

@@ -197,6 +197,8 @@ unsafe fn put_att(
 }
 
 fn put(open: &mut OpenFile, varid: c_int, given: Result<(&CStr, Kind, Kind, &[u8])>) -> Result<()> {
+    // It may be a fill value, which can be changed without `redef`.
+    open.file.forget();
     open.ask(given, |format, (name, stored, memory, values)| {
         format.put_attribute(varid, name, stored, memory, values)
     })

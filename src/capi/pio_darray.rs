@@ -253,15 +253,16 @@ pub(super) unsafe fn read(
 }
 
 /// Sets how many bytes a rank may buffer of what PIOc_write_darray gave it; more is written at once. To be the same
-/// on all ranks. Ignored if not positive.
+/// on all ranks. Ignored if negative, and 0 too in the ABI of NCAR.
 ///
 /// # Returns
 /// The limit until now.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_buffer_size_limit(limit: PIO_Offset) -> PIO_Offset {
     guard(PIO_NOERR.into(), || {
+        let least = u64::from(cfg!(feature = "pio_ncar"));
         let old = match u64::try_from(limit) {
-            Ok(limit @ 1..) => darray::set_buffer_limit(limit),
+            Ok(limit) if limit >= least => darray::set_buffer_limit(limit),
             _ => darray::buffer_limit(),
         };
         PIO_Offset::try_from(old).unwrap_or(PIO_Offset::MAX)

@@ -8,7 +8,6 @@ use crate::log;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result, agree_same};
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 const NC_WRITE: c_int = 1;
@@ -20,13 +19,6 @@ const NC_MPIIO: c_int = 0x2000;
 
 const NETCDF4C: c_int = 3;
 const NETCDF4P: c_int = 4;
-
-/// All that upstream knows.
-const IO_TYPES: RangeInclusive<c_int> = if cfg!(feature = "pio_ncar") {
-    1..=4
-} else {
-    1..=9
-};
 
 /// Codes with which a library says that a file is not of its kind.
 const WRONG_KIND: [c_int; 4] = [-51, -36, -128, -500];
@@ -62,7 +54,7 @@ impl<'a> Opening<'a> {
         }
         // SAFETY: promised by the caller.
         let iotype = unsafe { iotype.as_ref() }.ok_or(Error::Null("iotype"))?;
-        if !IO_TYPES.contains(iotype) {
+        if cfg!(feature = "pio_ncar") && !(PNETCDF..=NETCDF4P).contains(iotype) {
             return Err(Error::Invalid(format!("{iotype} is not an I/O type")));
         }
         Ok(Self {

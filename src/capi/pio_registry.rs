@@ -237,15 +237,21 @@ impl OpenFile {
     /// Whether there is such a variable. Local.
     pub(super) fn check_var(&self, var: c_int) -> Result<()> {
         const ENOTVAR: c_int = -49;
-        match (0..self.vars).contains(&var) {
-            true => Ok(()),
-            false => Err(Error::Format {
-                call: "PIO",
-                code: ENOTVAR,
-                text: format!("the file has no variable {var}"),
-            }),
+        /// SCORPIO makes this difference.
+        const MAX_VARS: c_int = 8192;
+        let text = format!("the file has no variable {var}");
+        match var {
+            _ if (0..self.vars).contains(&var) => Ok(()),
+            0..MAX_VARS => Err(not_found(ENOTVAR, text)),
+            _ if cfg!(feature = "pio_ncar") => Err(not_found(ENOTVAR, text)),
+            _ => Err(Error::Invalid(text)),
         }
     }
+}
+
+fn not_found(code: c_int, text: String) -> Error {
+    let call = "PIO";
+    Error::Format { call, code, text }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `stanchion.h`: what the library adds to PIO.
 
-use super::pio_errors::{number, status};
+use super::pio_errors::status;
 use super::pio_registry::{self as registry, System, on_system};
 use super::{guard, pio_args, ptr};
 use crate::pio::error::EIO;
@@ -33,16 +33,6 @@ pub(super) fn is_strict() -> bool {
 #[unsafe(no_mangle)]
 pub extern "C" fn stanchion_pio_strict(on: c_int) -> c_int {
     setting().swap(on != 0, Ordering::Relaxed).into()
-}
-
-/// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
-///
-/// # Returns
-/// The number of the type; PIO_EBADID if there is no such decomposition.
-#[cfg(feature = "mpi")]
-#[unsafe(no_mangle)]
-pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
-    number(|| Ok(registry::decomp(ioid)?.decomp.kind as c_int))
 }
 
 /// How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
@@ -207,4 +197,14 @@ fn on_decomp(ioid: c_int, body: impl FnOnce(&System, &Decomp) -> Result<()>) -> 
         None => return EIO,
     };
     on_system(held.system, |system| body(system, &held.decomp))
+}
+
+/// What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
+///
+/// # Returns
+/// The number of the type; PIO_EBADID if there is no such decomposition.
+#[cfg(feature = "mpi")]
+#[unsafe(no_mangle)]
+pub extern "C" fn stanchion_pio_decomp_type(ioid: c_int) -> c_int {
+    super::pio_errors::number(|| Ok(super::pio_registry::decomp(ioid)?.decomp.kind as c_int))
 }

@@ -21,6 +21,9 @@ struct Address {
     tag: Option<Tag>,
 }
 
+/// The ranks that sent, and what.
+type Parcels = Vec<(usize, Vec<u8>)>;
+
 /// What the ranks of a communicator give in one collective.
 type Parts = Arc<Vec<Arc<[u8]>>>;
 
@@ -35,8 +38,8 @@ struct Board {
 #[derive(Default)]
 struct State {
     mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
-    /// Deliveries by communicator and receiver: the sender's rank, and what it sent.
-    parcels: HashMap<(u64, usize), Vec<(usize, Vec<u8>)>>,
+    /// Deliveries by communicator and receiver.
+    parcels: HashMap<(u64, usize), Parcels>,
     /// By communicator and number of the collective.
     boards: HashMap<(u64, u64), Board>,
     gone: Vec<bool>,

@@ -1,9 +1,11 @@
 //! Writing and reading of distributed arrays.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use super::error::different;
 use super::file::Description;
-use super::{Decomp, Error, File, Regions, Result, agree, agree_with, exchange, memory};
+use super::{Decomp, Error, File, Regions, Result, agree_with, exchange, memory};
 use crate::comm::Comm;
 
 mod buffer;
@@ -85,19 +87,28 @@ impl Call<'_> {
             return Err(Error::ReadOnly);
         }
         let variables = file.describe(self.vars)?;
-        let mut prepared = self.prepare(file, &variables);
+        let fits = self.fit(file, &variables);
+        let digest = fits.as_ref().map_or(0, |fits| digest(&(self.vars, fits)));
+        let prepare = |file: &File<C>| match &fits {
+            Ok(fits) => self.prepare(file, &variables, fits),
+            Err(error) => Err(error.clone()),
+        };
+        let mut prepared = prepare(file);
         loop {
             let wish = self.wish(file, &prepared);
             let own = match wish {
                 FLUSH_BEFORE_THEM => Ok(None),
                 _ => prepared.map(Some),
             };
-            let mut granted = [u64::MAX - wish];
-            let own = agree_with(&file.system.comm, own, &mut granted)?;
-            let granted = u64::MAX - granted[0];
+            let mut words = [u64::MAX - wish, digest, !digest];
+            let own = agree_with(&file.system.comm, own, &mut words)?;
+            let granted = u64::MAX - words[0];
+            if words[1] != !words[2] {
+                return Err(different(&file.system.comm, "variables or records"));
+            }
             if granted == FLUSH_BEFORE_THEM {
                 flush(file)?;
-                prepared = own.map_or_else(|| self.prepare(file, &variables), Ok);
+                prepared = own.map_or_else(|| prepare(file), Ok);
                 continue;
             }
             let entries = own.into_iter().flatten();
@@ -117,18 +128,27 @@ impl Call<'_> {
         }
     }
 
-    /// Checks and packs this rank's part. Local.
+    /// Where the arrays go.
+    fn fit<C: Comm>(&self, file: &File<C>, variables: &[Rc<Description>]) -> Result<Vec<Fit>> {
+        self.check(variables)?;
+        let each = self.vars.iter().zip(variables).enumerate();
+        each.map(|(at, (&var, variable))| {
+            let frame = self.frames.map_or_else(|| file.frame(var), |f| f[at]);
+            Fit::new(var, variable, &self.decomp.dims, frame)
+        })
+        .collect()
+    }
+
+    /// Packs this rank's part. Local.
     fn prepare<C: Comm>(
         &self,
         file: &File<C>,
         variables: &[Rc<Description>],
+        fits: &[Fit],
     ) -> Result<Vec<Entry>> {
-        self.check(variables)?;
         let length = self.decomp.map_len() * self.decomp.kind.size();
-        let each = self.vars.iter().zip(variables).enumerate();
-        each.map(|(at, (&var, variable))| {
-            let frame = self.frames.map_or_else(|| file.frame(var), |f| f[at]);
-            let fit = Fit::new(var, variable, &self.decomp.dims, frame)?;
+        let each = self.vars.iter().zip(variables).zip(fits).enumerate();
+        each.map(|(at, ((&var, variable), &fit))| {
             let placed = match file.buffer.placed_alike(self.decomp, fit) {
                 Some(placed) => placed,
                 None => fit.place(self.decomp.plan.written())?.map(Rc::new),
@@ -197,13 +217,23 @@ pub fn read<C: Comm>(
         Err(error) => (Room::none(variable.dims.len()), Err(error)),
     };
     let read = read_held(file, var, decomp, &mut room);
-    agree(&file.system.comm, checked.and(prepared).and(read))?;
+    let digest = digest(&(var, room.fit));
+    let mut words = [digest, !digest];
+    agree_with(
+        &file.system.comm,
+        checked.and(prepared).and(read),
+        &mut words,
+    )?;
+    if words[0] != !words[1] {
+        return Err(different(&file.system.comm, "variables or records"));
+    }
     let array = &mut array[..decomp.map_len() * element];
     exchange::distribute(&file.system, &decomp.plan, element, &room.held, array)
 }
 
 /// What an I/O task reads.
 struct Room {
+    fit: Option<Fit>,
     placed: Option<Regions>,
     held: Vec<u8>,
 }
@@ -214,6 +244,7 @@ impl Room {
         let regions = decomp.plan.read();
         let bytes = regions.elements().saturating_mul(decomp.kind.size() as u64);
         Ok(Self {
+            fit: Some(fit),
             placed: fit.place(regions)?,
             held: memory::zeros(bytes)?,
         })
@@ -222,6 +253,7 @@ impl Room {
     /// For a task that cannot read but takes part.
     fn none(dimensions: usize) -> Self {
         Self {
+            fit: None,
             placed: Some(Regions::new(dimensions)),
             held: Vec::new(),
         }
@@ -270,6 +302,12 @@ fn alike(vars: &[i32], variables: &[Rc<Description>]) -> Result<()> {
             decomp: first.dims.clone(),
         }),
     }
+}
+
+fn digest(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn invalid(text: &str) -> Error {

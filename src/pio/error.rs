@@ -165,14 +165,19 @@ pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> 
     if digests[0] == !digests[1] {
         return Ok(local);
     }
+    Err(different(comm, what))
+}
+
+/// What all ranks are told that should have wanted the same.
+pub(super) fn different<C: Comm>(comm: &C, what: &str) -> Error {
     let text = format!("the ranks ask for different {what}");
     match comm.rank() {
-        0 => Err(Error::Invalid(text)),
-        _ => Err(Error::Peer {
+        0 => Error::Invalid(text),
+        _ => Error::Peer {
             rank: 0,
             code: EINVAL,
             text,
-        }),
+        },
     }
 }
 

@@ -94,6 +94,11 @@ impl<C: Comm> File<C> {
         Ok(vars.iter().map(|var| self.known[var].clone()).collect())
     }
 
+    /// Forgets what is known of variables: a fill value was changed.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
     /// The record that the next writes and reads of a variable go to, from 0. Local.
     pub fn set_frame(&mut self, var: i32, frame: i32) {
         self.frames.insert(var, frame);
@@ -116,13 +121,13 @@ impl<C: Comm> File<C> {
     /// Writes what is buffered, then lets the metadata be changed. Collective.
     pub fn redef(&mut self) -> Result<()> {
         darray::flush(self)?;
-        self.known.clear();
+        self.forget();
         self.ask(|format| format.redef())
     }
 
     /// Ends what `redef` or the creation of the file began. Collective.
     pub fn enddef(&mut self) -> Result<()> {
-        self.known.clear();
+        self.forget();
         self.ask(|format| format.enddef())
     }
 

@@ -9,7 +9,11 @@ use super::super::{Decomp, Plan, Regions};
 use super::fit::Fit;
 
 /// Bytes that a rank buffers before it asks for a flush; at first as many as upstream's buffer has.
-static LIMIT: AtomicU64 = AtomicU64::new(128 << 20);
+static LIMIT: AtomicU64 = AtomicU64::new(if cfg!(feature = "pio_ncar") {
+    128 << 20
+} else {
+    64 << 20
+});
 
 /// What goes to the file libraries at once, in bytes of the I/O task that has most.
 const AT_ONCE: u64 = if cfg!(test) { 512 } else { 64 << 20 };

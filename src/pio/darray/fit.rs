@@ -3,7 +3,7 @@
 use super::super::file::Description;
 use super::super::{Error, Regions, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Record {
     /// The variable has the dimensions of the decomposition.
     All,
@@ -13,7 +13,7 @@ enum Record {
     Shifted(u64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Fit {
     record: Record,
     /// Dimensions of length 1 that only the decomposition has, before all others.

@@ -12,6 +12,7 @@ use crate::pio::{Error, Kind, Regions, Result};
 const NAME: usize = 1025;
 const FILL: c_int = 0;
 const NOFILL: c_int = 0x100;
+pub(super) const FILL_VALUE: &CStr = c"_FillValue";
 /// Text and numbers are not converted into each other.
 const ECHAR: i32 = -56;
 
@@ -72,16 +73,37 @@ impl Handle {
         Kind::from_number(kind)
     }
 
-    /// Whether the first dimension of a variable is the unlimited one.
-    #[cfg(feature = "pnetcdf")]
-    pub(super) fn has_records(&self, var: i32) -> Result<bool> {
-        let (mut count, mut unlimited, none) = (0, -1, null_mut());
-        ask!(self, inq, none, none, none, &mut unlimited)?;
-        ask!(self, inq_var, var, null_mut(), none, &mut count, none, none)?;
-        let mut dims = vec![-1; count as usize];
-        let into = dims.as_mut_ptr();
-        ask!(self, inq_var, var, null_mut(), none, none, into, none)?;
-        Ok(dims.first().is_some_and(|first| *first == unlimited))
+    pub(super) fn var(&self, var: i32) -> Result<Variable> {
+        let (mut kind, mut count, mut attributes) = (0, 0, 0);
+        let into = (&mut kind, &mut count, &mut attributes);
+        let name = name(|text| ask!(self, inq_var, var, text, into.0, into.1, null_mut(), into.2))?;
+        let mut dims = vec![0; count as usize];
+        let (none, text, into) = (null_mut(), null_mut(), dims.as_mut_ptr());
+        ask!(self, inq_var, var, text, none, none, into, none)?;
+        Ok(Variable {
+            name,
+            kind: Kind::from_number(kind)?,
+            dims,
+            attributes,
+        })
+    }
+
+    pub(super) fn dim(&self, dim: i32) -> Result<(CString, u64)> {
+        let mut length = 0;
+        let name = name(|text| ask!(self, inq_dim, dim, text, &mut length))?;
+        Ok((name, length as u64))
+    }
+
+    pub(super) fn counts(&self) -> Result<Counts> {
+        let (mut dims, mut vars, mut attributes, mut unlimited) = (0, 0, 0, -1);
+        let into = (&mut dims, &mut vars, &mut attributes, &mut unlimited);
+        ask!(self, inq, into.0, into.1, into.2, into.3)?;
+        Ok(Counts {
+            dims,
+            vars,
+            attributes,
+            unlimited,
+        })
     }
 
     pub(super) fn attribute(&self, var: i32, name: &CStr) -> Result<Attribute> {
@@ -118,8 +140,8 @@ impl Handle {
     }
 
     pub(super) fn get_attribute(&self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
-        let length = self.attribute(var, name)?.length as usize;
-        let mut values = zeroed(length, memory)?;
+        let length = self.attribute(var, name)?.length;
+        let mut values = zeroed(length, memory.size())?;
         let call = of_kind(&self.calls.get_att, memory);
         // SAFETY: the file is open, the name ends with NUL, there is room for every value.
         self.calls.check(call.name, unsafe {
@@ -129,8 +151,16 @@ impl Handle {
     }
 }
 
-fn zeroed(length: usize, kind: Kind) -> Result<Vec<u8>> {
-    let bytes = length.saturating_mul(kind.size());
+/// As PIO has a new file.
+pub(super) fn unfilled(mut file: Box<dyn Format>) -> Result<Box<dyn Format>> {
+    match file.set_fill(false) {
+        Ok(_) => Ok(file),
+        Err(error) => file.close().and(Err(error)),
+    }
+}
+
+pub(super) fn zeroed(length: u64, size: usize) -> Result<Vec<u8>> {
+    let bytes = (length as usize).saturating_mul(size);
     let mut values = Vec::new();
     let reserved = values.try_reserve_exact(bytes);
     reserved.map_err(|_| Error::Memory(bytes as u64))?;
@@ -189,6 +219,10 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn def_var_fill(&mut self, var: i32, fill: bool, value: Option<&[u8]>) -> Result<()> {
+        let size = self.handle.kind_of(var)?.size();
+        if value.is_some_and(|value| value.len() != size) {
+            return Err(Error::Invalid(format!("a fill value has {size} bytes")));
+        }
         self.library.def_var_fill(&self.handle, var, fill, value)
     }
 
@@ -217,15 +251,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn counts(&mut self) -> Result<Counts> {
-        let (mut dims, mut vars, mut attributes, mut unlimited) = (0, 0, 0, -1);
-        let into = (&mut dims, &mut vars, &mut attributes, &mut unlimited);
-        ask!(self.handle, inq, into.0, into.1, into.2, into.3)?;
-        Ok(Counts {
-            dims,
-            vars,
-            attributes,
-            unlimited,
-        })
+        self.handle.counts()
     }
 
     fn file_format(&mut self) -> Result<i32> {
@@ -235,9 +261,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn dim(&mut self, dim: i32) -> Result<(CString, u64)> {
-        let mut length = 0;
-        let name = name(|text| ask!(self.handle, inq_dim, dim, text, &mut length))?;
-        Ok((name, length as u64))
+        self.handle.dim(dim)
     }
 
     fn dim_named(&mut self, name: &CStr) -> Result<i32> {
@@ -247,29 +271,7 @@ impl<L: Library> Format for Classic<L> {
     }
 
     fn var(&mut self, var: i32) -> Result<Variable> {
-        let (mut kind, mut count, mut attributes) = (0, 0, 0);
-        let into = (&mut kind, &mut count, &mut attributes);
-        let name = name(|text| {
-            ask!(
-                self.handle,
-                inq_var,
-                var,
-                text,
-                into.0,
-                into.1,
-                null_mut(),
-                into.2
-            )
-        })?;
-        let mut dims = vec![0; count as usize];
-        let (none, text, into) = (null_mut(), null_mut(), dims.as_mut_ptr());
-        ask!(self.handle, inq_var, var, text, none, none, into, none)?;
-        Ok(Variable {
-            name,
-            kind: Kind::from_number(kind)?,
-            dims,
-            attributes,
-        })
+        self.handle.var(var)
     }
 
     fn var_named(&mut self, name: &CStr) -> Result<i32> {

@@ -6,6 +6,8 @@ mod calls;
 mod classic;
 #[cfg(feature = "netcdf")]
 pub mod netcdf;
+#[cfg(any(test, feature = "pnetcdf"))]
+mod pieces;
 #[cfg(feature = "pnetcdf")]
 pub mod pnetcdf;
 

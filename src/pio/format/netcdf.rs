@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::calls::{ByKind, Call, Calls, by_kind, calls_of, of_kind};
-use super::classic::{Classic, Handle, Library, check_buffer};
+use super::classic::{Classic, FILL_VALUE, Handle, Library, check_buffer, unfilled};
 use super::{Format, Write};
 use crate::pio::{Error, Kind, Regions, Result};
 
@@ -30,9 +30,9 @@ static GET: ByKind<Regional<*mut c_void>> = by_kind!(
     fn(c_int, c_int, *const u64, *const u64, *mut c_void)
 );
 
-const FILL_VALUE: &CStr = c"_FillValue";
 const EPERM: i32 = -37;
 const ENOTATT: i32 = -43;
+const ERANGE: i32 = -60;
 
 struct Netcdf;
 
@@ -43,9 +43,7 @@ pub(super) fn text_of(code: i32) -> String {
 
 /// As PIO has it: nothing is filled unless asked for.
 pub fn create(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
-    let mut file = started("nc_create", nc_create, path, mode)?;
-    file.set_fill(false)?;
-    Ok(file)
+    unfilled(started("nc_create", nc_create, path, mode)?)
 }
 
 pub fn open(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
@@ -94,23 +92,23 @@ impl Library for Netcdf {
                 old
             }
         };
-        let value = match file.get_attribute(var, FILL_VALUE, kind) {
+        let mut value = match file.get_attribute(var, FILL_VALUE, kind) {
             Err(Error::Format { code: ENOTATT, .. }) => kind.default_fill(),
             value => value?,
         };
+        value.resize(kind.size(), 0);
         Ok((fill, value))
     }
 
     fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
-        for write in writes {
+        let results = writes.iter().map(|write| {
             check_buffer(write.kind, write.regions, write.data)?;
-            let call = of_kind(&PUT, write.kind);
-            let data = write.data.as_ptr();
+            let (call, data) = (of_kind(&PUT, write.kind), write.data.as_ptr());
             each(file, call, write.var, write.kind, write.regions, |offset| {
                 data.wrapping_add(offset).cast()
-            })?;
-        }
-        Ok(())
+            })
+        });
+        results.fold(Ok(()), Result::and)
     }
 
     fn read(
@@ -138,13 +136,17 @@ fn each<D>(
     regions: &Regions,
     data: impl Fn(usize) -> D,
 ) -> Result<()> {
-    let mut offset = 0;
+    let (mut offset, mut verdict) = (0, Ok(()));
     for (start, count) in regions.iter() {
         // SAFETY: the file is open; start, count and data are as long as the region says.
         let code =
             unsafe { (call.run)(file.id, var, start.as_ptr(), count.as_ptr(), data(offset)) };
-        CALLS.check(call.name, code)?;
+        // Numbers out of range are an error, but all others are still to be moved.
+        verdict = verdict.and(CALLS.check(call.name, code));
+        if code != 0 && code != ERANGE {
+            break;
+        }
         offset += count.iter().product::<u64>() as usize * kind.size();
     }
-    Ok(())
+    verdict
 }

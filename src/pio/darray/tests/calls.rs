@@ -134,6 +134,26 @@ fn wrong_calls_are_refused_on_all_ranks() {
 }
 
 #[test]
+fn ranks_that_go_to_different_records_are_told_so() {
+    on_all(Pattern::Blocks, |mut own, setting| {
+        let mut array = own.array(setting, 1);
+        own.file.set_frame(0, own.rank as i32);
+        write(&mut own.file, 0, &own.decomps[0], &array, None).unwrap();
+        own.file.set_frame(1, i32::from(own.rank == 2));
+        let ended = write(&mut own.file, 1, &own.decomps[0], &array, None);
+        assert_eq!(code(&ended), EINVAL);
+        for frame in [0, 1] {
+            let frames = Some(&[frame][..]);
+            let decomp = &own.decomps[0];
+            write_multi(&mut own.file, &[1], decomp, &array, frames, None, true).unwrap();
+        }
+        let ended = read(&mut own.file, 1, &own.decomps[0], &mut array);
+        assert_eq!(code(&ended), EINVAL);
+        own.file.close().unwrap();
+    });
+}
+
+#[test]
 fn a_decomposition_for_reading_gives_everybody_everything() {
     on_all(Pattern::Stripes, |mut own, setting| {
         let array = own.array(setting, 3);
