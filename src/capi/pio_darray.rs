@@ -70,6 +70,12 @@ pub(super) unsafe fn write(
 fn agree_on(open: &OpenFile, vars: &[c_int], ioid: c_int) -> Result<Rc<Decomp>> {
     let known = vars.iter().try_for_each(|var| open.check_var(*var));
     let known = known.and_then(|()| registry::decomp(ioid));
+    let known = known.and_then(|held| match held.system == open.system.id {
+        true => Ok(held),
+        false => Err(Error::Invalid(format!(
+            "decomposition {ioid} belongs to another I/O system than the file"
+        ))),
+    });
     let known = known.map(|held| (held.decomp, digest((vars, ioid))));
     agree_same(&open.system.io.comm, "arrays", known)
 }

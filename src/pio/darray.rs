@@ -19,7 +19,7 @@ pub(super) use buffer::Buffer;
 use buffer::Entry;
 pub use buffer::{buffer_limit, set_buffer_limit};
 use fit::Fit;
-pub(super) use flush::flush;
+pub(super) use flush::{flush, write_out};
 
 /// Takes over this rank's part of one array; it is written when the buffer is full, at the next sync or
 /// close. `fill` is one element for places that no rank holds. Collective.

@@ -133,16 +133,16 @@ impl<C: Comm> File<C> {
 
     /// Writes what is buffered and lets the library write its own buffers. Collective.
     pub fn sync(&mut self) -> Result<()> {
-        let flushed = darray::flush(self);
-        let synced = self.ask(|format| format.sync());
-        flushed.and(synced)
+        let written = darray::write_out(self);
+        let synced = self.format.as_mut().map_or(Ok(()), |format| format.sync());
+        agree(&self.system.comm, written.and(synced))
     }
 
     /// Writes what is buffered first. The file is gone even if that fails. Collective.
     pub fn close(mut self) -> Result<()> {
-        let flushed = darray::flush(&mut self);
+        let written = darray::write_out(&mut self);
         let closed = self.format.take().map_or(Ok(()), |format| format.close());
-        flushed.and(agree(&self.system.comm, closed))
+        agree(&self.system.comm, written.and(closed))
     }
 }
 

@@ -7,17 +7,22 @@ use super::buffer::{Entry, batches};
 use super::serial;
 use crate::comm::Comm;
 
-/// Writes what is buffered. Goes on after a failure: what else can be written is. Collective, but for an
-/// empty buffer, which is empty on all ranks.
+/// Writes what is buffered. Collective, but for an empty buffer, which is empty on all ranks.
 pub(in crate::pio) fn flush<C: Comm>(file: &mut File<C>) -> Result<()> {
     if file.buffer.is_empty() {
         return Ok(());
     }
+    let written = write_out(file);
+    agree(&file.system.comm, written)
+}
+
+/// As [`flush`]; the result is that of this rank alone. Goes on after a failure: what else can be written is.
+pub(in crate::pio) fn write_out<C: Comm>(file: &mut File<C>) -> Result<()> {
     let mut verdict = Ok(());
     for batch in batches(file.buffer.take()) {
         verdict = verdict.and(write_batch(file, batch));
     }
-    agree(&file.system.comm, verdict)
+    verdict
 }
 
 /// The result is that of this rank alone.
