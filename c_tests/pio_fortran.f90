@@ -350,7 +350,7 @@ contains
     type(var_desc_t) :: scalar, matrix
     integer :: row, time, number, id, code, ids(2), natts, xtype
     integer :: more(4)
-    integer(PIO_OFFSET_KIND) :: length
+    integer(PIO_OFFSET_KIND) :: length, lengths(2)
     character(len=40) :: name
     call need('PIO_createfile', PIO_createfile(iosystem, file, iotype, 'metadata.nc   ', PIO_clobber))
     call need('PIO_def_dim', PIO_def_dim(file, 'row ', rows, row))
@@ -414,6 +414,10 @@ contains
     call need('PIO_inquire_variable', PIO_inquire_variable(file, matrix, name, xtype, number, ids, natts))
     call expect_text('its name', name, 'matrix')
     call expect_true('PIO_inquire_variable', xtype == PIO_int .and. number == 2 .and. all(ids == [row, time]) .and. natts == 0)
+    call expect('PIO_def_var_deflate', PIO_def_var_deflate(file, matrix, 1, 1, 4), PIO_ENOTNC4)
+    call expect('PIO_def_var_chunking', PIO_def_var_chunking(file, matrix%varid, PIO_CHUNKED, [2, 1]), PIO_ENOTNC4)
+    call expect_true('PIO_inq_var_deflate', PIO_inq_var_deflate(file, matrix, more(1), more(2), more(3)) /= PIO_noerr)
+    call expect_true('PIO_inq_var_chunking', PIO_inq_var_chunking(file, matrix, number, lengths) /= PIO_noerr)
     call PIO_closefile(file)
     call PIO_deletefile(iosystem, 'metadata.nc', code)
     call need('PIO_deletefile', code)
@@ -467,6 +471,11 @@ contains
     call expect_text('PIO_inq_attname', text, 'short')
     call need('PIO_inq_attid', PIO_inq_attid(file, v, 'short', number))
     call expect('PIO_inq_attid', number, 3)
+    call need('PIO_redef', PIO_redef(file))
+    call need('PIO_copy_att', PIO_copy_att(file, v%varid, 'units', file, PIO_global))
+    call need('PIO_enddef', PIO_enddef(file))
+    call need('get of a copy', PIO_get_att(file, PIO_global, 'units', text))
+    call expect_text('the copy', text, 'meter')
     call expect_true('no attribute', PIO_get_att(file, v, 'nothing', text) /= PIO_noerr)
     call need('PIO_inq_var_fill', PIO_inq_var_fill(file, v, number, fill_number))
     call expect('the fill value', fill_number, PIO_FILL_INT)
