@@ -30,12 +30,13 @@ pub fn write<C: Comm>(
     array: &[u8],
     fill: Option<&[u8]>,
 ) -> Result<()> {
+    let fills = [fill];
     let call = Call {
         vars: &[var],
         decomp,
         arrays: array,
         frames: None,
-        fills: Some(&[fill]),
+        fills: Some(&fills),
         flush: false,
         // NCAR's library refuses another value than the variable's here, and only here.
         same_fill: cfg!(feature = "pio_ncar"),
