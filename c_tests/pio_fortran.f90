@@ -96,6 +96,8 @@ contains
     call expect('the limit', int(set), 5000000)
     call PIO_setdebuglevel(0)
     code = PIO_set_log_level(0)
+    call need('PIO_get_version', PIO_get_version(number, vstr=text))
+    call expect_true('version', number == PIO_get_version_major() .and. len_trim(text) > 0)
     code = PIO_strerror(PIO_EBADID, text)
     call expect_true('PIO_strerror', len_trim(text) > 5)
   end subroutine
