@@ -14,7 +14,7 @@ endif()
 
 # The modules of PIO, each with nothing but those before it.
 set(STANCHION_PIO_MODULES
-    pio_kinds pio_types pio_text pio_iosystem pio_decomp pio_file pio_define pio_inquire_file pio_inquire_var
+    pio_kinds pio_types pio_text pio_version pio_iosystem pio_decomp pio_file pio_define pio_inquire_file pio_inquire_var pio_nc4
     pio_values_text pio_values_real pio_values_double pio_values_int pio_values_short
     pionfatt_mod pionfput_mod pionfget_mod piodarray piolib_mod pio_nf pio)
 # What pio_values.f90.in is made into.

@@ -3,6 +3,7 @@ module pio
   use, intrinsic :: iso_c_binding
   use pio_kinds, only: PIO_OFFSET_KIND
   use pio_types
+  use pio_version
   use pio_iosystem
   use pio_decomp
   use pio_file

@@ -121,8 +121,11 @@ int stanchion_piof_write_darray_multi(int ncid, int nvars, const int* varids, in
 
 int stanchion_piof_read_darray(int ncid, int varid, int ioid, const CFI_cdesc_t* array)
 {
-  struct piof_array view = piof_open(array, 1); /* holes keep what they have */
+  struct piof_array view = piof_open(array, 1);
   int code = PIO_EBADTYPE;
+#if STANCHION_PIO_NCAR /* whose module sets all to 0 first; elsewhere holes keep what they have */
+  if (fits(&view, ioid) && !view.error && view.elements > 0) memset(view.data, 0, (size_t)view.elements * array->elem_len);
+#endif
   if (fits(&view, ioid)) code = PIOc_read_darray(ncid, varid, ioid, length_or_refused(&view), view.data);
   if (code == PIO_NOERR) piof_store(&view);
   piof_close(&view);

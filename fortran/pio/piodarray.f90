@@ -64,7 +64,7 @@ contains
     iostat = c_write_darray_multi(file%fh, size(vardesc), vardesc%varid - 1, iodesc%ioid, array, fillval)
   end subroutine
 
-  ! Holes keep what they had.
+  ! Holes keep what they had (SCORPIO) or are 0 afterwards (NCAR).
   subroutine read_darray(file, vardesc, iodesc, array, iostat)
     type(file_desc_t), intent(in) :: file
     type(var_desc_t), intent(in) :: vardesc

@@ -13,7 +13,7 @@ module pionfatt_mod
   implicit none
   private
 
-  public :: put_att, get_att, inq_var_fill, inq_att, inq_attlen, inq_attname, inq_attid
+  public :: put_att, get_att, inq_var_fill, inq_att, inq_attlen, inq_attname, inq_attid, copy_att
 
   interface inq_att
     module procedure inq_att_desc
@@ -59,6 +59,12 @@ module pionfatt_mod
       import :: c_char, c_int
       integer(c_int), value :: ncid, varid, attnum
       character(kind=c_char), intent(inout) :: name(*)
+    end function
+
+    integer(c_int) function PIOc_copy_att(ncid, varid, name, to_ncid, to_varid) bind(C, name="PIOc_copy_att")
+      import :: c_char, c_int
+      integer(c_int), value :: ncid, varid, to_ncid, to_varid
+      character(kind=c_char), intent(in) :: name(*)
     end function
 
     integer(c_int) function PIOc_inq_attid(ncid, varid, name, attnum) bind(C, name="PIOc_inq_attid")
@@ -181,6 +187,13 @@ contains
     integer, intent(out) :: attid
     ierr = PIOc_inq_attid(ncid, varid - 1, c_text(name), attid)
     attid = merge(attid + 1, -1, ierr == PIO_noerr)
+  end function
+
+  integer function copy_att(from_file, from_varid, attname, to_file, to_varid) result(ierr)
+    type(file_desc_t), intent(in) :: from_file, to_file
+    integer, intent(in) :: from_varid, to_varid
+    character(len=*), intent(in) :: attname
+    ierr = PIOc_copy_att(from_file%fh, from_varid - 1, c_text(attname), to_file%fh, to_varid - 1)
   end function
 
 end module pionfatt_mod
