@@ -1,6 +1,6 @@
-//! Stanchion: one library behind the C APIs of kvtree, rankstr and redset; Fenix and PIO are to follow.
+//! Stanchion: one library behind the C APIs of kvtree, rankstr, redset, Fenix and PIO.
 //!
-//! Dependencies go one way: `capi → redset → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every
+//! Dependencies go one way: `capi → {redset, fenix, pio} → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every
 //! room that can fail has its own error type. Inside, everything is a `Result`; only `capi` speaks C.
 #![deny(
     unsafe_code,
