@@ -1,0 +1,220 @@
+//! Finding runs in numbers as they come.
+
+use super::{Form, Run, Sequence};
+
+/// Below this many numbers a run, they are kept one by one.
+const WORTHWHILE: u64 = 8;
+
+/// So many runs may be poor ones before the rest is believed to be no better.
+const PATIENCE: usize = 64;
+
+/// Numbers at equal distances that have not become a run yet.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    start: u64,
+    step: i64,
+    count: u64,
+}
+
+impl Line {
+    fn last(&self) -> u64 {
+        self.start
+            .wrapping_add_signed(self.step * (self.count as i64 - 1))
+    }
+}
+
+/// Makes a sequence of numbers as they come.
+#[derive(Debug, Default)]
+pub struct Builder {
+    line: Option<Line>,
+    done: Sequence,
+    expected: usize,
+}
+
+impl Builder {
+    /// For about so many numbers, so that a list of them is made in one piece.
+    pub(in crate::pio) fn expecting(length: usize) -> Self {
+        Self {
+            expected: length,
+            ..Self::default()
+        }
+    }
+
+    pub fn push(&mut self, number: u64) {
+        if let Some(line) = &mut self.line {
+            let next = line.last().wrapping_add_signed(line.step);
+            if number == next && line.count > 1 {
+                line.count += 1;
+                return;
+            }
+        }
+        self.push_other(number);
+    }
+
+    /// A number that does not go on with the line.
+    fn push_other(&mut self, number: u64) {
+        if !matches!(self.done.form, Form::Runs(_)) {
+            self.end_line();
+            return self.done.list(number, 1);
+        }
+        let single = |start| Line {
+            start,
+            step: 1,
+            count: 1,
+        };
+        self.line = Some(match self.line.take() {
+            None => single(number),
+            Some(line) if line.count == 1 => Line {
+                step: number.wrapping_sub(line.start) as i64,
+                count: 2,
+                ..line
+            },
+            // The second number is better with its neighbour than with the first.
+            Some(line) if line.count == 2 && line.step != 1 && number == line.last() + 1 => {
+                self.close(single(line.start));
+                Line {
+                    start: line.last(),
+                    step: 1,
+                    count: 2,
+                }
+            }
+            Some(line) => {
+                self.close(line);
+                single(number)
+            }
+        });
+    }
+
+    /// Consecutive numbers.
+    pub fn push_block(&mut self, start: u64, length: u64) {
+        match length {
+            0 => return,
+            1 => return self.push(start),
+            _ => {}
+        }
+        if !matches!(self.done.form, Form::Runs(_)) {
+            self.end_line();
+            return self.done.list(start, length);
+        }
+        match &mut self.line {
+            Some(line) if (line.step == 1 || line.count == 1) && line.last() + 1 == start => {
+                line.step = 1;
+                line.count += length;
+            }
+            _ => {
+                self.end_line();
+                self.line = Some(Line {
+                    start,
+                    step: 1,
+                    count: length,
+                });
+            }
+        }
+    }
+
+    pub(in crate::pio) fn push_run(&mut self, run: Run) {
+        if run.repeat == 1 {
+            return self.push_block(run.start, run.length);
+        }
+        self.end_line();
+        self.done.add(run, self.expected);
+    }
+
+    fn end_line(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.close(line);
+        }
+    }
+
+    fn close(&mut self, line: Line) {
+        let run = match line.step {
+            1 => Run::block(line.start, line.count),
+            stride => Run {
+                start: line.start,
+                length: 1,
+                stride,
+                repeat: line.count,
+            },
+        };
+        self.done.add(run, self.expected);
+    }
+
+    pub fn finish(mut self) -> Sequence {
+        self.end_line();
+        match &mut self.done.form {
+            Form::Runs(runs) => runs.shrink_to_fit(),
+            Form::Short(list) => list.shrink_to_fit(),
+            Form::Long(list) => list.shrink_to_fit(),
+        }
+        self.done
+    }
+}
+
+impl Sequence {
+    fn add(&mut self, run: Run, expected: usize) {
+        let Form::Runs(runs) = &mut self.form else {
+            let starts = (0..run.repeat).map(|index| run.block_at(index));
+            return starts.for_each(|start| self.list(start, run.length));
+        };
+        self.length += run.count();
+        self.end = self.end.max(run.end());
+        match runs.last_mut() {
+            Some(last) if last.takes(&run) => last.take(&run),
+            _ => runs.push(run),
+        }
+        if runs.len() > PATIENCE && (runs.len() as u64) * WORTHWHILE > self.length {
+            self.give_up_on_runs(expected);
+        }
+    }
+
+    fn give_up_on_runs(&mut self, expected: usize) {
+        let runs = std::mem::take(self);
+        self.form = match runs.end <= 1 << 32 {
+            true => Form::Short(Vec::with_capacity(expected)),
+            false => Form::Long(Vec::with_capacity(expected)),
+        };
+        runs.blocks()
+            .for_each(|(start, length)| self.list(start, length));
+    }
+
+    fn list(&mut self, start: u64, length: u64) {
+        self.length += length;
+        self.end = self.end.max(start + length);
+        if let Form::Short(list) = &mut self.form {
+            if start + length <= 1 << 32 && length == 1 {
+                return list.push(start as u32);
+            }
+            if start + length <= 1 << 32 {
+                return list.extend((start..start + length).map(|number| number as u32));
+            }
+            let long = list.iter().map(|&number| number.into()).collect();
+            self.form = Form::Long(long);
+        }
+        if let Form::Long(list) = &mut self.form {
+            list.extend(start..start + length);
+        }
+    }
+}
+
+impl Run {
+    /// Whether another run goes on where this one ends.
+    fn takes(&self, next: &Run) -> bool {
+        if self.length != next.length {
+            return false;
+        }
+        let stride = next.start.wrapping_sub(self.start) as i64;
+        match (self.repeat, next.repeat) {
+            (1, 1) => true,
+            (1, _) => stride == next.stride,
+            (_, 1) => next.start == self.block_at(self.repeat),
+            _ => next.stride == self.stride && next.start == self.block_at(self.repeat),
+        }
+    }
+
+    fn take(&mut self, next: &Run) {
+        if self.repeat == 1 {
+            self.stride = next.start.wrapping_sub(self.start) as i64;
+        }
+        self.repeat += next.repeat;
+    }
+}
