@@ -24,11 +24,6 @@ impl MpiComm {
     ) -> Result<()> {
         let most = |limit: Option<usize>| limit.unwrap_or(usize::MAX).max(1);
         let mut ready = vec![[0; 0]; sends.len()];
-        let mut to_ask = recvs
-            .iter()
-            .map(|(from, _)| *from)
-            .collect::<Vec<_>>()
-            .into_iter();
         let mut to_receive = recvs.iter_mut().enumerate();
         let mut to_send = sends.iter().zip(&mut ready);
         let mut asked = Flight::new(0);
@@ -41,8 +36,8 @@ impl MpiComm {
                 };
                 let started = receiving.start_recv(self, tag, message, *from, bytes);
                 receiving.note(started);
-                if let Some(from) = to_ask.next().filter(|_| limit.handshake) {
-                    let started = asked.start_send(self, tag + READY, from, &[]);
+                if limit.handshake {
+                    let started = asked.start_send(self, tag + READY, *from, &[]);
                     asked.note(started);
                 }
             }
