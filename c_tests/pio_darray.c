@@ -77,12 +77,14 @@ static void check_records(int system, int rearranger)
   struct map map = new_map(STRIDE, 2, dims);
   int decomposition = describe(system, PIO_DOUBLE, &map, rearranger), ids[3], temperature, still, found;
   PIO_Offset length = 0;
+  double any[54] = { 0 };
   int ncid = create(system, "records.nc");
   int count = define_dims(ncid, &map, 1, ids);
   NEED(PIOc_def_var(ncid, "temperature", PIO_DOUBLE, count, ids, &temperature));
   NEED(PIOc_def_var(ncid, "still", PIO_DOUBLE, count - 1, ids + 1, &still));
   NEED(PIOc_enddef(ncid));
   write_values(ncid, still, decomposition, &map, 6);
+  CHECK(COMMON(PIOc_write_darray(ncid, temperature, decomposition, map.length, any, NULL)) != PIO_NOERR); /* which record? */
   for (int record = 0; record < 3; record++) { /* in other orders than they come */
     NEED(PIOc_setframe(ncid, temperature, 2 - record));
     write_values(ncid, temperature, decomposition, &map, 2 - record);
@@ -105,7 +107,8 @@ static void check_records(int system, int rearranger)
     NEED(PIOc_setframe(ncid, temperature, record));
     CHECK_READS(ncid, temperature, decomposition, &map, record == 1 ? 4 : record);
   }
-  NEED(PIOc_setframe(ncid, temperature, 4)); /* one more, in a file that was there */
+  NEED(PIOc_setframe(ncid, temperature, 4));
+  CHECK(COMMON(PIOc_read_darray(ncid, temperature, decomposition, map.length, any)) != PIO_NOERR); /* not there yet */
   write_values(ncid, temperature, decomposition, &map, 5);
   NEED(PIOc_sync(ncid));
   CHECK_READS(ncid, temperature, decomposition, &map, 5);
@@ -320,6 +323,27 @@ static void check_options(int system, int rearranger)
   check_round_trip(system, rearranger, STRIDE, 2, (int[]){ 12, 11 });
 }
 
+/* An I/O system that ends closes what is still open. */
+static void check_end(int rearranger)
+{
+  struct map map = new_map(STRIDE, 1, (int[]){ 60 });
+  int system = new_system(2, rearranger), decomposition = describe(system, PIO_DOUBLE, &map, rearranger), ids[1], varid;
+  int ncid = create(system, "end.nc");
+  define_dims(ncid, &map, 0, ids);
+  NEED(PIOc_def_var(ncid, "field", PIO_DOUBLE, 1, ids, &varid));
+  NEED(PIOc_enddef(ncid));
+  write_values(ncid, varid, decomposition, &map, 1);
+  NEED(PIOc_finalize(system));
+  CHECK_INT(COMMON(PIOc_sync(ncid)), PIO_EBADID);
+  system = new_system(1, rearranger);
+  decomposition = describe(system, PIO_DOUBLE, &map, rearranger);
+  ncid = reopen(system, "end.nc", PIO_NOWRITE);
+  CHECK_READS(ncid, varid, decomposition, &map, 1);
+  NEED(PIOc_closefile(ncid));
+  NEED(PIOc_finalize(system));
+  free_map(&map);
+}
+
 static void check_all(int tasks, int rearranger)
 {
   int system = new_system(tasks, rearranger), crowded = check_crowded(), all = !crowded && (tasks == 2 || size == 1);
@@ -338,6 +362,7 @@ static void check_all(int tasks, int rearranger)
     check_options(system, rearranger);
   }
   NEED(PIOc_finalize(system));
+  check_end(rearranger);
 }
 
 int main(int argc, char** argv)

@@ -397,7 +397,11 @@ fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> 
 /// Called by all ranks of the I/O system.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_freedecomp(iosysid: c_int, ioid: c_int) -> c_int {
-    on_system(iosysid, |_| registry::remove_decomp(ioid))
+    on_system(iosysid, |system| {
+        registry::remove_decomp(ioid)?;
+        system.io.forget_plans();
+        Ok(())
+    })
 }
 
 /// The length of this rank's map.

@@ -90,6 +90,12 @@ impl<C: Comm> IoSystem<C> {
         })
     }
 
+    /// Gives back the memory of plans that no decomposition uses any more, but for some. To be called when a
+    /// decomposition has gone. Local.
+    pub fn forget_plans(&self) {
+        self.plans.borrow_mut().trim();
+    }
+
     /// The number of this rank among the I/O tasks.
     pub fn io_rank(&self) -> Option<usize> {
         self.io.as_ref().map(Comm::rank)

@@ -100,7 +100,8 @@ impl Map {
     }
 
     /// As it was given.
-    pub fn entries(&self) -> Vec<i64> {
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> Vec<i64> {
         let mut entries = vec![0; self.length];
         for (local, global) in self.locals.numbers().zip(self.globals.numbers()) {
             entries[local as usize] = global as i64 + 1;

@@ -162,7 +162,7 @@ fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>)
     if let Some(element) = duplicate {
         log!(
             Warning,
-            "element {element} of the array is held in more than one place of the maps; what is written of it is that of the last rank"
+            "element {element} of the array is held in more than one place of the maps; one of its values is written"
         );
     }
     finish_subset(

@@ -422,3 +422,33 @@ fn the_same_decomposition_shares_its_plan() {
         assert_eq!(changed.map(), *map);
     });
 }
+
+#[test]
+fn a_large_plan_goes_with_its_last_decomposition() {
+    let case = Case {
+        ranks: 2,
+        placement: Placement {
+            tasks: 1,
+            stride: 1,
+            base: 0,
+        },
+        dims: vec![4000],
+        maps: deal(4000, 2, Pattern::Random, 5, false, true),
+        rearranger: Rearranger::Box,
+        kind: Kind::Int,
+        block_size: 1,
+        read_only: false,
+    };
+    run(2, |comm| {
+        let system = case.system(&comm);
+        let layout = case.layout(&case.maps[comm.rank()]);
+        let first = Decomp::new(&system, &layout).unwrap();
+        let plan = std::rc::Rc::downgrade(&first.plan);
+        system.forget_plans();
+        assert!(plan.upgrade().is_some());
+        drop(first);
+        assert!(plan.upgrade().is_some());
+        system.forget_plans();
+        assert!(plan.upgrade().is_none());
+    });
+}
