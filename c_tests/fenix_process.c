@@ -4,10 +4,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <fenix.h>
+#include <pio.h>
 #include <redset.h>
 #include <rankstr_mpi.h>
 #include <kvtree_mpi.h>
 #include <kvtree_util.h>
+#include <stanchion.h>
 #include <time.h>
 #include "check.h"
 
@@ -17,6 +19,7 @@ static int role, error, rank, size, start_rank, start_size;
 static pid_t* pids;
 static int calls[8], call_count;
 static redset descriptor;
+static int io_system = -1;
 
 static void nap(int milliseconds)
 {
@@ -391,6 +394,52 @@ static void apply_returns(void)
   works(3);
 }
 
+enum { PART = 12 };
+
+/* An array goes to the I/O tasks and back, under a description that is another one for each `turn`. */
+static int rearranged(int turn)
+{
+  int dims[1] = {PART * size}, decomposition = -1;
+  int64_t elements = 0, regions = 0;
+  PIO_Offset map[PART];
+  double array[PART], back[PART] = {0}, fill = -1, *held;
+  for (int i = 0; i < PART; ++i) {
+    map[i] = 1 + (rank + turn + i * size) % dims[0];
+    array[i] = rank + 100 * i;
+  }
+  int code = PIOc_InitDecomp(io_system, PIO_DOUBLE, 1, dims, PART, map, &decomposition, NULL, NULL, NULL);
+  if (code != PIO_NOERR) return code;
+  CHECK_INT(stanchion_pio_held(decomposition, &elements, &regions), PIO_NOERR);
+  held = calloc((size_t)elements + 1, sizeof *held);
+  code = stanchion_pio_to_io(decomposition, array, PART, &fill, held, elements);
+  if (code == PIO_NOERR) code = stanchion_pio_to_compute(decomposition, held, elements, back, PART);
+  if (code == PIO_NOERR) CHECK(memcmp(array, back, sizeof array) == 0);
+  free(held);
+  return code;
+}
+
+/* A rank dies while the others describe an array. */
+static void arrays(void)
+{
+  PIOc_Set_IOSystem_Error_Handling(PIO_DEFAULT, PIO_RETURN_ERROR);
+  if (role == FENIX_ROLE_INITIAL_RANK) {
+    CHECK_INT(PIOc_Init_Intracomm(comm, 2, 2, 0, PIO_REARR_BOX, &io_system), PIO_NOERR);
+    CHECK_INT(rearranged(0), PIO_NOERR);
+    if (rank == 1) die();
+    rearranged(1);
+    CHECK(!"a call of PIO jumps");
+  }
+  /* The I/O system of the lost communicator: its calls fail, and it can be given up. */
+  if (io_system >= 0) {
+    CHECK(rearranged(2) != PIO_NOERR);
+    PIOc_finalize(io_system);
+  }
+  CHECK_INT(PIOc_Init_Intracomm(comm, 2, 2, 0, PIO_REARR_SUBSET, &io_system), PIO_NOERR);
+  CHECK_INT(rearranged(3), PIO_NOERR);
+  CHECK_INT(PIOc_finalize(io_system), PIO_NOERR);
+  works(4);
+}
+
 /* A failure in a communicator that the user has made of the resilient one. */
 static void derived(void)
 {
@@ -448,6 +497,7 @@ static const struct scenario {
     {"blocked", 4, 1, 0, blocked},
     {"apply", 4, 1, 0, apply},
     {"apply_returns", 3, 1, 1, apply_returns},
+    {"arrays", 4, 1, 0, arrays},
     {"derived", 4, 1, 0, derived},
     {"unhandled", 3, 1, 0, unhandled},
     {"all_die", 2, 2, 0, all_die},

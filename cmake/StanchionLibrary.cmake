@@ -28,6 +28,7 @@ function(stanchion_shim_objects target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fno-lto)
   set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON
                                              INTERPROCEDURAL_OPTIMIZATION OFF)
+  stanchion_definitions(${target} "${ARG_LINK}")
 endfunction()
 
 function(stanchion_one_object name crate directory)

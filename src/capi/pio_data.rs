@@ -190,21 +190,21 @@ fn length(kind: Kind, regions: &Regions) -> i64 {
 // ---- data as the variable has them ----
 
 /// Writes a whole variable. The data are of its type, as in all functions without a type in their name.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_put_var")]
 pub unsafe extern "C" fn PIOc_put_var(ncid: c_int, varid: c_int, buf: *const c_void) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe { Part::whole(None).put(ncid, varid, buf) }
 }
 
 /// Reads a whole variable.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_get_var")]
 pub unsafe extern "C" fn PIOc_get_var(ncid: c_int, varid: c_int, buf: *mut c_void) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe { Part::whole(None).get(ncid, varid, buf) }
 }
 
 /// Writes one element.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_put_var1")]
 pub unsafe extern "C" fn PIOc_put_var1(
     ncid: c_int,
     varid: c_int,
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn PIOc_put_var1(
 }
 
 /// Reads one element.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_get_var1")]
 pub unsafe extern "C" fn PIOc_get_var1(
     ncid: c_int,
     varid: c_int,
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn PIOc_get_var1(
 }
 
 /// Writes a block: `count` elements from `start` in each dimension.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_put_vara")]
 pub unsafe extern "C" fn PIOc_put_vara(
     ncid: c_int,
     varid: c_int,
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn PIOc_put_vara(
 }
 
 /// Reads a block.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_get_vara")]
 pub unsafe extern "C" fn PIOc_get_vara(
     ncid: c_int,
     varid: c_int,
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn PIOc_get_vara(
 }
 
 /// Writes `count` elements from `start` that are `stride` apart, in each dimension.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_put_vars")]
 pub unsafe extern "C" fn PIOc_put_vars(
     ncid: c_int,
     varid: c_int,
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn PIOc_put_vars(
 }
 
 /// Reads as PIOc_put_vars writes.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_get_vars")]
 pub unsafe extern "C" fn PIOc_get_vars(
     ncid: c_int,
     varid: c_int,
@@ -288,19 +288,19 @@ macro_rules! typed {
     ($($type:ty, $kind:expr =>
         $put_var:ident $get_var:ident $put_var1:ident $get_var1:ident
         $put_vara:ident $get_vara:ident $put_vars:ident $get_vars:ident;)*) => {$(
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($put_var)))]
         pub unsafe extern "C" fn $put_var(ncid: c_int, varid: c_int, op: *const $type) -> c_int {
             // SAFETY: arguments of the caller.
             unsafe { Part::whole(Some($kind)).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($get_var)))]
         pub unsafe extern "C" fn $get_var(ncid: c_int, varid: c_int, buf: *mut $type) -> c_int {
             // SAFETY: arguments of the caller.
             unsafe { Part::whole(Some($kind)).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($put_var1)))]
         pub unsafe extern "C" fn $put_var1(
             ncid: c_int,
             varid: c_int,
@@ -311,7 +311,7 @@ macro_rules! typed {
             unsafe { Part::one(index, Some($kind)).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($get_var1)))]
         pub unsafe extern "C" fn $get_var1(
             ncid: c_int,
             varid: c_int,
@@ -322,7 +322,7 @@ macro_rules! typed {
             unsafe { Part::one(index, Some($kind)).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($put_vara)))]
         pub unsafe extern "C" fn $put_vara(
             ncid: c_int,
             varid: c_int,
@@ -334,7 +334,7 @@ macro_rules! typed {
             unsafe { Part::block(start, count, Some($kind)).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($get_vara)))]
         pub unsafe extern "C" fn $get_vara(
             ncid: c_int,
             varid: c_int,
@@ -346,7 +346,7 @@ macro_rules! typed {
             unsafe { Part::block(start, count, Some($kind)).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($put_vars)))]
         pub unsafe extern "C" fn $put_vars(
             ncid: c_int,
             varid: c_int,
@@ -360,7 +360,7 @@ macro_rules! typed {
             unsafe { part.put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(no_mangle)]
+        #[unsafe(export_name = concat!("inner_", stringify!($get_vars)))]
         pub unsafe extern "C" fn $get_vars(
             ncid: c_int,
             varid: c_int,

@@ -176,7 +176,7 @@ fn naturals(name: &str, values: &[i64]) -> Result<Vec<u64>> {
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_InitDecomp")]
 pub unsafe extern "C" fn PIOc_InitDecomp(
     iosysid: c_int,
     pio_type: c_int,
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp(
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_InitDecomp_ReadOnly")]
 pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
     iosysid: c_int,
     pio_type: c_int,
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_init_decomp")]
 pub unsafe extern "C" fn PIOc_init_decomp(
     iosysid: c_int,
     pio_type: c_int,
@@ -305,7 +305,7 @@ fn room(entries: usize) -> Result<Vec<i64>> {
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_InitDecomp_bc")]
 pub unsafe extern "C" fn PIOc_InitDecomp_bc(
     iosysid: c_int,
     basetype: c_int,
@@ -395,7 +395,7 @@ fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> 
 ///
 /// # Collective
 /// Called by all ranks of the I/O system.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_freedecomp")]
 pub extern "C" fn PIOc_freedecomp(iosysid: c_int, ioid: c_int) -> c_int {
     on_system(iosysid, |system| {
         registry::remove_decomp(ioid)?;

@@ -27,7 +27,7 @@ pub extern "C" fn PIOc_iotype_available(iotype: c_int) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_createfile")]
 pub unsafe extern "C" fn PIOc_createfile(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn PIOc_createfile(
 ///
 /// # Collective
 /// As PIOc_createfile.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_create")]
 pub unsafe extern "C" fn PIOc_create(
     iosysid: c_int,
     path: *const c_char,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn PIOc_create(
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_openfile")]
 pub unsafe extern "C" fn PIOc_openfile(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn PIOc_openfile(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_openfile2")]
 pub unsafe extern "C" fn PIOc_openfile2(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn PIOc_openfile2(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_openfile_retry")]
 pub unsafe extern "C" fn PIOc_openfile_retry(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn PIOc_openfile_retry(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_open")]
 pub unsafe extern "C" fn PIOc_open(
     iosysid: c_int,
     path: *const c_char,
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn PIOc_open(
 }
 
 /// Writes what is buffered and closes the file. It is closed even if that fails.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_closefile")]
 pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
     on_system_of(ncid, || registry::take_file(ncid)?.file.close())
 }
@@ -152,7 +152,7 @@ pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_deletefile")]
 pub unsafe extern "C" fn PIOc_deletefile(iosysid: c_int, filename: *const c_char) -> c_int {
     on_system(iosysid, |system| {
         // SAFETY: arguments of the caller.
@@ -177,19 +177,19 @@ fn delete(path: &CStr) -> Result<()> {
 }
 
 /// Writes what is buffered, and what the file library has buffered.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_sync")]
 pub extern "C" fn PIOc_sync(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.sync())
 }
 
 /// Lets dimensions, variables and attributes be changed.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_redef")]
 pub extern "C" fn PIOc_redef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.redef())
 }
 
 /// Ends the changes: data can be written and read.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_enddef")]
 pub extern "C" fn PIOc_enddef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.enddef())
 }
@@ -208,7 +208,7 @@ const NC_NOFILL: c_int = 256;
 
 /// Whether what is not written is filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of
 /// their own. `old_modep` gets what it was and may be NULL.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_set_fill")]
 pub unsafe extern "C" fn PIOc_set_fill(
     ncid: c_int,
     fillmode: c_int,
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn PIOc_set_fill(
 
 /// The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
 /// All of them may be NULL.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq")]
 pub unsafe extern "C" fn PIOc_inq(
     ncid: c_int,
     ndimsp: *mut c_int,
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn PIOc_inq(
 }
 
 /// The number of dimensions.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_ndims")]
 pub unsafe extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: *mut c_int) -> c_in
 }
 
 /// The number of variables.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_nvars")]
 pub unsafe extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: *mut c_int) -> c_in
 }
 
 /// The number of attributes of the file itself.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_natts")]
 pub unsafe extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: *mut c_int) -> c_i
 }
 
 /// The unlimited dimension, or -1.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_unlimdim")]
 pub unsafe extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: *mut c_int)
 }
 
 /// How many unlimited dimensions there are, and which. Both may be NULL.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_unlimdims")]
 pub unsafe extern "C" fn PIOc_inq_unlimdims(
     ncid: c_int,
     nunlimdimsp: *mut c_int,
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn PIOc_inq_unlimdims(
 }
 
 /// The format of the file, as nc_inq_format numbers it.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "inner_PIOc_inq_format")]
 pub unsafe extern "C" fn PIOc_inq_format(ncid: c_int, formatp: *mut c_int) -> c_int {
     on_file(ncid, |open| {
         let format = open.file.ask(|format| format.file_format())?;

@@ -1,6 +1,5 @@
 /* Every function that talks to other ranks: Rust does the work under an inner name, and what it met is raised
  * once it has returned. */
-#define REDSET_ENABLE_MPI
 #include "raise.h"
 #include "kvtree_mpi.h"
 #include "rankstr_mpi.h"

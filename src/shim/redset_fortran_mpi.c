@@ -1,5 +1,4 @@
 /* Fortran names a communicator by an integer. MPI_Comm_f2c is a macro in some MPIs, so it is called from C. */
-#define REDSET_ENABLE_MPI
 #include "stanchion.h"
 
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d)
