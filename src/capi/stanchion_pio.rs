@@ -120,7 +120,7 @@ pub unsafe extern "C" fn stanchion_pio_to_io(
             let bytes = decomp.map_len() * size;
             // SAFETY: as long as was checked.
             let array = unsafe { pio_args::array("array", array.cast::<u8>(), bytes as i64) }?;
-            exchange::pack(&decomp.plan, size, array)
+            exchange::pack(&system.io, &decomp.plan, size, array)
         });
         let packed = system.agree(given)?;
         let fill = match fill.is_null() {

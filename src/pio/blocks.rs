@@ -5,6 +5,7 @@
 //! an element follows by division. Given regions are searched dimension by dimension.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::map::Map;
 use super::sequence::{Builder, Run, Sequence};
@@ -41,6 +42,17 @@ impl Blocks {
         }
     }
 
+    /// Whether [`Blocks::shares`] needs the elements of this part of the array in ascending order.
+    pub(super) fn divide(&self, part: Range<u64>) -> bool {
+        match self {
+            Blocks::Even(even) => {
+                let last = part.end.min(even.total) - 1;
+                even.task_of(part.start) != even.task_of(last)
+            }
+            Blocks::Given(_) => true,
+        }
+    }
+
     /// The place in the global array of an element of a task.
     pub(super) fn global(&self, task: usize, place: u64) -> u64 {
         match self {
@@ -50,7 +62,7 @@ impl Blocks {
     }
 
     /// What each task gets of a rank's elements, in ascending order of tasks; and the elements in the order
-    /// in which the tasks get them.
+    /// in which the tasks get them. The map ascends, but for parts of the array that the tasks do not divide.
     pub(super) fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
         match self {
             Blocks::Even(even) => Ok(even.shares(map)),

@@ -1,6 +1,6 @@
 //! Which places of a block are held by some rank, one bit each.
 
-use super::sequence::Sequence;
+use super::sequence::{Form, Sequence};
 use super::{Error, Result};
 
 pub(super) struct Coverage {
@@ -24,8 +24,23 @@ impl Coverage {
     }
 
     pub(super) fn mark(&mut self, places: &Sequence) {
-        for (start, length) in places.blocks() {
-            self.mark_block(start, start + length);
+        match &places.form {
+            Form::Runs(_) => places
+                .blocks()
+                .for_each(|(start, length)| self.mark_block(start, start + length)),
+            Form::Short(list) => list.iter().for_each(|&place| self.mark_one(place.into())),
+            Form::Long(list) => list.iter().for_each(|&place| self.mark_one(place)),
+        }
+    }
+
+    fn mark_one(&mut self, place: u64) {
+        let word = &mut self.words[(place / 64) as usize];
+        let bit = 1 << (place % 64);
+        if *word & bit == 0 {
+            *word |= bit;
+            self.held += 1;
+        } else if self.duplicate.is_none() {
+            self.duplicate = Some(place);
         }
     }
 

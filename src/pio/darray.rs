@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use super::error::different;
 use super::file::Description;
-use super::{Decomp, Error, File, Regions, Result, agree_with, exchange, memory};
+use super::memory::Loan;
+use super::{Decomp, Error, File, Regions, Result, agree_with, exchange};
 use crate::comm::Comm;
 
 mod buffer;
@@ -160,7 +161,7 @@ impl Call<'_> {
                 fit,
                 placed,
                 fill: self.fill(variable, self.fills.and_then(|fills| fills[at]))?,
-                data: self.pack(&self.arrays[at * length..][..length])?,
+                data: self.pack(file, &self.arrays[at * length..][..length])?,
             })
         })
         .collect()
@@ -181,8 +182,9 @@ impl Call<'_> {
         long_enough(self.decomp, number, self.arrays.len())
     }
 
-    fn pack(&self, array: &[u8]) -> Result<Vec<u8>> {
-        exchange::pack(&self.decomp.plan, self.decomp.kind.size(), array)
+    fn pack<C: Comm>(&self, file: &File<C>, array: &[u8]) -> Result<Loan> {
+        let (plan, element) = (&self.decomp.plan, self.decomp.kind.size());
+        exchange::pack(&file.system, plan, element, array)
     }
 
     fn fill(&self, variable: &Description, given: Option<&[u8]>) -> Result<Vec<u8>> {
@@ -212,7 +214,7 @@ pub fn read<C: Comm>(
     flush(file)?;
     let element = decomp.kind.size();
     let checked = long_enough(decomp, 1, array.len());
-    let room = Room::new(&variable, var, decomp, file.frame(var));
+    let room = Room::new(file, &variable, var, decomp);
     let (mut room, prepared) = match room {
         Ok(room) => (room, Ok(())),
         Err(error) => (Room::none(variable.dims.len()), Err(error)),
@@ -236,18 +238,23 @@ pub fn read<C: Comm>(
 struct Room {
     fit: Option<Fit>,
     placed: Option<Regions>,
-    held: Vec<u8>,
+    held: Loan,
 }
 
 impl Room {
-    fn new(variable: &Description, var: i32, decomp: &Decomp, frame: i32) -> Result<Self> {
-        let fit = Fit::new(var, variable, &decomp.dims, frame.max(0))?;
+    fn new<C: Comm>(
+        file: &File<C>,
+        variable: &Description,
+        var: i32,
+        decomp: &Decomp,
+    ) -> Result<Self> {
+        let fit = Fit::new(var, variable, &decomp.dims, file.frame(var).max(0))?;
         let regions = decomp.plan.read();
         let bytes = regions.elements().saturating_mul(decomp.kind.size() as u64);
         Ok(Self {
             fit: Some(fit),
             placed: fit.place(regions)?,
-            held: memory::zeros(bytes)?,
+            held: file.system.spare.borrow(bytes)?,
         })
     }
 
@@ -256,7 +263,7 @@ impl Room {
         Self {
             fit: None,
             placed: Some(Regions::new(dimensions)),
-            held: Vec::new(),
+            held: Loan::default(),
         }
     }
 }

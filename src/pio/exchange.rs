@@ -4,8 +4,10 @@
 //! received into its place; the rest goes through a buffer on the side where it is not. A rank's own elements
 //! never become a message.
 
+use std::rc::Rc;
+
 use super::iosystem::FlowControl;
-use super::memory;
+use super::memory::{Loan, Spare};
 use super::packing::{pack as pack_places, unpack as unpack_places};
 use super::route::{Leg, Route};
 use super::{Error, IoSystem, Plan, Result, agree};
@@ -17,8 +19,13 @@ const FROM_BLOCKS: Tag = 7112;
 const TO_COMPUTE: Tag = 7113;
 
 /// The elements of a rank's array in the order in which they are sent, without holes. Local.
-pub fn pack(plan: &Plan, element: usize, array: &[u8]) -> Result<Vec<u8>> {
-    let mut packed = room(plan.packed_len(), element)?;
+pub fn pack<C: Comm>(
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    array: &[u8],
+) -> Result<Loan> {
+    let mut packed = room(&system.spare, plan.packed_len() as u64, element)?;
     pack_legs(&plan.first.out, element, array, &mut packed);
     Ok(packed)
 }
@@ -31,14 +38,14 @@ pub fn collect<C: Comm>(
     element: usize,
     packed: &[u8],
     fill: &[u8],
-) -> Result<Vec<u8>> {
+) -> Result<Loan> {
     let held = to_io(system, plan, element, packed, fill)?;
     if !plan.writes_blocks {
         return Ok(held);
     }
     let moved = match &system.io {
-        Some(io) => to_blocks(io, plan, element, &held, fill),
-        None => Ok(Vec::new()),
+        Some(io) => to_blocks(io, &system.spare, plan, element, &held, fill),
+        None => Ok(Loan::default()),
     };
     agree(&system.comm, moved)
 }
@@ -50,47 +57,45 @@ pub fn to_io<C: Comm>(
     element: usize,
     packed: &[u8],
     fill: &[u8],
-) -> Result<Vec<u8>> {
+) -> Result<Loan> {
     let (comm, route) = (&system.comm, &plan.first);
+    let spare = &system.spare;
     let fits = check(packed.len() == plan.packed_len() * element && fill.len() == element);
     let landing = Landing::new(comm, &route.into, route.disjoint, element);
-    let room = fits.and_then(|()| Ok((filled(route, element, fill)?, landing.room()?)));
-    let (mut held, aside) = agree(comm, room)?;
-    let outgoing = cut(&route.out, element, packed);
-    landing.carry(
-        comm,
-        TO_IO,
-        system.flow.get().to_io,
-        &outgoing,
-        aside,
-        &mut held,
-    )?;
+    let room = fits.and_then(|()| Ok((filled(spare, route, element, fill)?, landing.room(spare)?)));
+    let (mut held, mut aside) = agree(comm, room)?;
+    let going = Going {
+        messages: cut(&route.out, element, packed),
+        own: None,
+    };
+    let how = (TO_IO, system.flow.get().to_io);
+    landing.carry(comm, how, &going, &mut aside, &mut held)?;
     Ok(held)
 }
 
 fn to_blocks<C: Comm>(
     io: &C,
+    spare: &Rc<Spare>,
     plan: &Plan,
     element: usize,
     held: &[u8],
     fill: &[u8],
-) -> Result<Vec<u8>> {
+) -> Result<Loan> {
     let route = &plan.second;
     let landing = Landing::new(io, &route.into, route.disjoint, element);
+    let (own, others) = landing.own(&route.out);
     let room = || {
-        let packed = room_for_scattered(&route.out, element)?;
-        Ok((filled(route, element, fill)?, packed, landing.room()?))
+        let packed = room_for_scattered(spare, &others, element)?;
+        let blocks = filled(spare, route, element, fill)?;
+        Ok((blocks, packed, landing.room(spare)?))
     };
-    let (mut blocks, mut packed, aside) = agree(io, room())?;
-    let outgoing = outgoing(&route.out, element, held, &mut packed);
-    landing.carry(
-        io,
-        TO_BLOCKS,
-        FlowControl::default(),
-        &outgoing,
-        aside,
-        &mut blocks,
-    )?;
+    let (mut blocks, mut packed, mut aside) = agree(io, room())?;
+    let going = Going {
+        messages: outgoing(&others, element, held, &mut packed),
+        own: own.map(|leg| (leg, held)),
+    };
+    let how = (TO_BLOCKS, FlowControl::default());
+    landing.carry(io, how, &going, &mut aside, &mut blocks)?;
     Ok(blocks)
 }
 
@@ -107,32 +112,36 @@ pub fn distribute<C: Comm>(
         return to_compute(system, plan, element, read, array);
     }
     let moved = match &system.io {
-        Some(io) => from_blocks(io, plan, element, read),
-        None => Ok(Vec::new()),
+        Some(io) => from_blocks(io, &system.spare, plan, element, read),
+        None => Ok(Loan::default()),
     };
     let held = agree(&system.comm, moved)?;
     to_compute(system, plan, element, &held, array)
 }
 
-fn from_blocks<C: Comm>(io: &C, plan: &Plan, element: usize, blocks: &[u8]) -> Result<Vec<u8>> {
+fn from_blocks<C: Comm>(
+    io: &C,
+    spare: &Rc<Spare>,
+    plan: &Plan,
+    element: usize,
+    blocks: &[u8],
+) -> Result<Loan> {
     let route = &plan.second;
     let landing = Landing::new(io, &route.out, true, element);
+    let (own, others) = landing.own(&route.into);
     let buffers = || {
         check(blocks.len() as u64 == route.length * element as u64)?;
-        let packed = room_for_scattered(&route.into, element)?;
-        let held = room(plan.first.length as usize, element)?;
-        Ok((held, packed, landing.room()?))
+        let packed = room_for_scattered(spare, &others, element)?;
+        let held = room(spare, plan.first.length, element)?;
+        Ok((held, packed, landing.room(spare)?))
     };
-    let (mut held, mut packed, aside) = agree(io, buffers())?;
-    let outgoing = outgoing(&route.into, element, blocks, &mut packed);
-    landing.carry(
-        io,
-        FROM_BLOCKS,
-        FlowControl::default(),
-        &outgoing,
-        aside,
-        &mut held,
-    )?;
+    let (mut held, mut packed, mut aside) = agree(io, buffers())?;
+    let going = Going {
+        messages: outgoing(&others, element, blocks, &mut packed),
+        own: own.map(|leg| (leg, blocks)),
+    };
+    let how = (FROM_BLOCKS, FlowControl::default());
+    landing.carry(io, how, &going, &mut aside, &mut held)?;
     Ok(held)
 }
 
@@ -145,22 +154,22 @@ pub fn to_compute<C: Comm>(
     array: &mut [u8],
 ) -> Result<()> {
     let (comm, route) = (&system.comm, &plan.first);
+    let spare = &system.spare;
     let landing = Landing::new(comm, &route.out, true, element);
+    let (own, others) = landing.own(&route.into);
     let buffers = || {
         check(held.len() as u64 == route.length * element as u64)?;
         check(array.len() >= plan.map_len() * element)?;
-        Ok((room_for_scattered(&route.into, element)?, landing.room()?))
+        let packed = room_for_scattered(spare, &others, element)?;
+        Ok((packed, landing.room(spare)?))
     };
-    let (mut packed, aside) = agree(comm, buffers())?;
-    let outgoing = outgoing(&route.into, element, held, &mut packed);
-    landing.carry(
-        comm,
-        TO_COMPUTE,
-        system.flow.get().to_compute,
-        &outgoing,
-        aside,
-        array,
-    )
+    let (mut packed, mut aside) = agree(comm, buffers())?;
+    let going = Going {
+        messages: outgoing(&others, element, held, &mut packed),
+        own: own.map(|leg| (leg, held)),
+    };
+    let how = (TO_COMPUTE, system.flow.get().to_compute);
+    landing.carry(comm, how, &going, &mut aside, array)
 }
 
 fn check(fits: bool) -> Result<()> {
@@ -168,14 +177,14 @@ fn check(fits: bool) -> Result<()> {
     fits.then_some(()).ok_or_else(wrong)
 }
 
-fn room(elements: usize, element: usize) -> Result<Vec<u8>> {
-    memory::zeros((elements as u64).saturating_mul(element as u64))
+fn room(spare: &Rc<Spare>, elements: u64, element: usize) -> Result<Loan> {
+    spare.borrow(elements.saturating_mul(element as u64))
 }
 
 /// A buffer for what comes in, with `fill` where nothing may come.
-fn filled(route: &Route, element: usize, fill: &[u8]) -> Result<Vec<u8>> {
-    let mut buffer = room(route.length as usize, element)?;
-    if !route.covered && fill.iter().any(|byte| *byte != 0) {
+fn filled(spare: &Rc<Spare>, route: &Route, element: usize, fill: &[u8]) -> Result<Loan> {
+    let mut buffer = room(spare, route.length, element)?;
+    if !route.covered {
         let places = buffer.chunks_exact_mut(element);
         places.for_each(|place| place.copy_from_slice(fill));
     }
@@ -203,17 +212,14 @@ fn cut<'a>(legs: &[Leg], element: usize, packed: &'a [u8]) -> Vec<(usize, &'a [u
 }
 
 /// Room for what has to be packed to be sent.
-fn room_for_scattered(legs: &[Leg], element: usize) -> Result<Vec<u8>> {
+fn room_for_scattered(spare: &Rc<Spare>, legs: &[&Leg], element: usize) -> Result<Loan> {
     let scattered = legs.iter().filter(|leg| leg.places.as_block().is_none());
-    room(
-        scattered.map(|leg| leg.places.len() as usize).sum(),
-        element,
-    )
+    room(spare, scattered.map(|leg| leg.places.len()).sum(), element)
 }
 
 /// What goes out, straight from its place where it is contiguous.
 fn outgoing<'a>(
-    legs: &[Leg],
+    legs: &[&Leg],
     element: usize,
     buffer: &'a [u8],
     packed: &'a mut [u8],
@@ -232,6 +238,14 @@ fn outgoing<'a>(
         rest = later;
     }
     parts
+}
+
+/// What leaves its places.
+struct Going<'a> {
+    /// For each rank, in the order of its elements.
+    messages: Vec<(usize, &'a [u8])>,
+    /// This rank's own leg and the buffer that it leads through, if it is not among the messages.
+    own: Option<(&'a Leg, &'a [u8])>,
 }
 
 /// How what comes in gets to its places.
@@ -264,32 +278,44 @@ impl<'a> Landing<'a> {
     }
 
     /// Room for the messages that have to be unpacked.
-    fn room(&self) -> Result<Vec<u8>> {
+    fn room(&self, spare: &Rc<Spare>) -> Result<Loan> {
         let others = self.legs.iter().filter(|leg| leg.rank != self.own);
         let unpacked = others.filter(|leg| self.direct(leg).is_none());
-        room(
-            unpacked.map(|leg| leg.places.len() as usize).sum(),
-            self.element,
-        )
+        let elements = unpacked.map(|leg| leg.places.len()).sum();
+        room(spare, elements, self.element)
+    }
+
+    /// Of the legs that go out, the rank's own, if it goes from place to place without a detour; and those that become
+    /// messages.
+    fn own<'b>(&self, out: &'b [Leg]) -> (Option<&'b Leg>, Vec<&'b Leg>) {
+        let lands = self.legs.iter().find(|leg| leg.rank == self.own);
+        let direct = lands.is_some_and(|leg| self.direct(leg).is_some());
+        let is_own = |leg: &&Leg| direct && leg.rank == self.own;
+        let others = out.iter().filter(|leg| !is_own(leg)).collect();
+        (out.iter().find(is_own), others)
     }
 
     /// Sends what goes out, and takes in all legs.
     fn carry<C: Comm>(
         &self,
         comm: &C,
-        tag: Tag,
-        flow: FlowControl,
-        outgoing: &[(usize, &[u8])],
-        mut aside: Vec<u8>,
+        (tag, flow): (Tag, FlowControl),
+        going: &Going,
+        aside: &mut [u8],
         buffer: &mut [u8],
     ) -> Result<()> {
-        let (own, sends): (Vec<_>, Vec<_>) = outgoing.iter().partition(|(to, _)| *to == self.own);
-        let mut targets = self.targets(&mut aside, buffer);
+        let is_own = |message: &&(usize, &[u8])| message.0 == self.own;
+        let (packed, sends): (Vec<_>, Vec<_>) = going.messages.iter().partition(is_own);
+        let mut targets = self.targets(aside, buffer);
         comm.transfer_limited(tag, flow.limit(), &sends, &mut targets)?;
         let mut rest = &aside[..];
         for leg in self.legs {
             let came = if leg.rank == self.own {
-                own.first().map(|(_, bytes)| *bytes)
+                if let Some((start, (out, array))) = self.direct(leg).zip(going.own) {
+                    let place = &mut buffer[start..start + self.bytes(leg)];
+                    pack_places(&out.places, self.element, array, place);
+                }
+                packed.first().map(|(_, bytes)| *bytes)
             } else if self.direct(leg).is_none() {
                 let (now, later) = rest.split_at(self.bytes(leg));
                 rest = later;

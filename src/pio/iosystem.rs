@@ -1,9 +1,11 @@
 //! An I/O system: a communicator, some of whose ranks do the reading and writing.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use super::cache::Cache;
 use super::groups::Groups;
+use super::memory::Spare;
 use super::plan::Rearranger;
 use super::{Error, Result, agree};
 use crate::comm::{Comm, Limit};
@@ -67,6 +69,7 @@ pub struct IoSystem<C: Comm> {
     pub flow: Cell<Flow>,
     pub groups: Groups,
     pub(super) plans: RefCell<Cache>,
+    pub(super) spare: Rc<Spare>,
 }
 
 impl<C: Comm> IoSystem<C> {
@@ -87,6 +90,7 @@ impl<C: Comm> IoSystem<C> {
             flow: Cell::default(),
             groups,
             plans: RefCell::default(),
+            spare: Rc::default(),
         })
     }
 

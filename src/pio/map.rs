@@ -3,8 +3,11 @@
 //! Whatever the order of the map, elements travel in the order of the global array. So a map is kept as two
 //! sequences of the same length without the holes: the places in the global array in ascending order, and the
 //! places in the rank's own array that they belong to. A map that ascends is taken as it comes; any other is
-//! sorted.
+//! put into order, as far as the rearranger needs it.
 
+use std::ops::Range;
+
+use super::cells::{Refused, arrange};
 use super::sequence::{Builder, Run, Sequence};
 use super::{Error, Result};
 
@@ -12,7 +15,7 @@ use super::{Error, Result};
 pub struct Map {
     /// Entries, holes included.
     pub length: usize,
-    /// From 0, ascending.
+    /// From 0, in order.
     pub globals: Sequence,
     pub locals: Sequence,
 }
@@ -20,24 +23,39 @@ pub struct Map {
 impl Map {
     /// `entries` are offsets from 1 into an array of `total` elements; 0 is a hole.
     pub fn new(entries: &[i64], total: u64, rank: usize) -> Result<Self> {
+        Self::sorted_within(entries, total, rank, |_| true)
+    }
+
+    /// As [`Map::new`], but parts of the array for which `sorted` does not hold need not be in order by themselves.
+    pub(super) fn sorted_within(
+        entries: &[i64],
+        total: u64,
+        rank: usize,
+        sorted: impl Fn(Range<u64>) -> bool,
+    ) -> Result<Self> {
         let found = match Self::ascending(entries, total) {
             Ok(Some(map)) => return Ok(map),
-            Ok(None) => Self::sorted(entries, total),
-            Err(position) => Err(position),
+            Ok(None) => arrange(entries, total, sorted),
+            Err(position) => Err(Refused::Bounds(position)),
         };
-        found.map_err(|position| match position {
-            Some(position) => Error::Bounds {
+        match found {
+            Ok((globals, locals)) => Ok(Self {
+                length: entries.len(),
+                globals,
+                locals,
+            }),
+            Err(Refused::Bounds(position)) => Err(Error::Bounds {
                 rank,
                 position: position as u64,
                 value: entries[position],
                 total,
-            },
-            None => Error::Memory(16 * entries.len() as u64),
-        })
+            }),
+            Err(Refused::Memory) => Err(Error::Memory(16 * entries.len() as u64)),
+        }
     }
 
     /// `None` if the entries do not ascend; fails with the position of an entry that is out of bounds.
-    fn ascending(entries: &[i64], total: u64) -> std::result::Result<Option<Self>, Option<usize>> {
+    fn ascending(entries: &[i64], total: u64) -> std::result::Result<Option<Self>, usize> {
         let (mut globals, mut locals) = (Builder::default(), Builder::default());
         let (mut position, mut last) = (0, 0);
         while position < entries.len() {
@@ -47,7 +65,7 @@ impl Map {
                 continue;
             }
             let (step, length) = progression(&entries[position..]);
-            check(first, step, length, total).map_err(|offset| Some(position + offset))?;
+            check(first, step, length, total).map_err(|offset| position + offset)?;
             if first < last {
                 return Ok(None);
             }
@@ -68,37 +86,6 @@ impl Map {
         }))
     }
 
-    fn sorted(entries: &[i64], total: u64) -> std::result::Result<Self, Option<usize>> {
-        let low = u64::BITS - (entries.len() as u64).leading_zeros();
-        let high = u64::BITS - total.leading_zeros();
-        if low + high <= u64::BITS {
-            let mut keys = keys(entries, total, |global, local| global << low | local)?;
-            radix_sort(&mut keys, low, low + high)?;
-            let mask = (1 << low) - 1;
-            Ok(Self::of_sorted(entries.len(), keys, |key| {
-                (key >> low, key & mask)
-            }))
-        } else {
-            let mut keys = keys(entries, total, |global, local| (global, local))?;
-            keys.sort_unstable();
-            Ok(Self::of_sorted(entries.len(), keys, |key| key))
-        }
-    }
-
-    fn of_sorted<K>(length: usize, keys: Vec<K>, places: impl Fn(K) -> (u64, u64)) -> Self {
-        let mut globals = Builder::expecting(keys.len());
-        let mut locals = Builder::expecting(keys.len());
-        for (global, local) in keys.into_iter().map(places) {
-            globals.push(global);
-            locals.push(local);
-        }
-        Self {
-            length,
-            globals: globals.finish(),
-            locals: locals.finish(),
-        }
-    }
-
     /// As it was given.
     #[cfg(test)]
     pub(super) fn entries(&self) -> Vec<i64> {
@@ -108,24 +95,6 @@ impl Map {
         }
         entries
     }
-}
-
-/// A key for each entry that is no hole, made of its place in the array and its place here.
-fn keys<K>(
-    entries: &[i64],
-    total: u64,
-    key: impl Fn(u64, u64) -> K,
-) -> std::result::Result<Vec<K>, Option<usize>> {
-    let mut keys = Vec::new();
-    let held = entries.iter().filter(|entry| **entry != 0).count();
-    keys.try_reserve_exact(held).map_err(|_| None)?;
-    for (position, &entry) in entries.iter().enumerate() {
-        if entry != 0 {
-            check(entry, 1, 1, total).map_err(|_| Some(position))?;
-            keys.push(key(entry as u64 - 1, position as u64));
-        }
-    }
-    Ok(keys)
 }
 
 /// The longest ascending progression that the entries begin with: its step and how many there are. A short
@@ -171,30 +140,6 @@ fn check(first: i64, step: i64, length: usize, total: u64) -> std::result::Resul
     let inside = (total - first as u64) / step as u64 + 1;
     if (length as u64) > inside {
         return Err(inside as usize);
-    }
-    Ok(())
-}
-
-/// Sorts keys by the bits from `from` to `to`; those that do not differ there stay as they are.
-fn radix_sort(keys: &mut Vec<u64>, from: u32, to: u32) -> std::result::Result<(), Option<usize>> {
-    const DIGIT: u32 = 11;
-    let mut sorted = Vec::new();
-    sorted.try_reserve_exact(keys.len()).map_err(|_| None)?;
-    sorted.resize(keys.len(), 0);
-    for shift in (from..to).step_by(DIGIT as usize) {
-        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT) - 1);
-        let mut next = vec![0; 1 << DIGIT];
-        keys.iter().for_each(|key| next[digit(*key)] += 1);
-        let mut start = 0;
-        for next in &mut next {
-            (*next, start) = (start, start + *next);
-        }
-        for &key in keys.iter() {
-            let place = &mut next[digit(key)];
-            sorted[*place] = key;
-            *place += 1;
-        }
-        std::mem::swap(keys, &mut sorted);
     }
     Ok(())
 }

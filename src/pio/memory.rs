@@ -1,14 +1,97 @@
 //! Memory for data: that it runs out is an error like any other.
+//!
+//! What a transfer needs is borrowed from the [`Spare`] buffers of the I/O system, where the next transfer finds it
+//! again: fresh memory costs as much as a transfer, because the system clears it page by page.
+
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+use std::rc::{Rc, Weak};
 
 use super::{Error, Result};
 use crate::pages;
+
+/// Buffers that wait for the next transfer: so many, and so many bytes.
+const SPARE: usize = 8;
+const SPARE_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
+
+/// Buffers that nobody needs at the moment, the one given back last at the end.
+#[derive(Debug, Default)]
+pub(super) struct Spare(RefCell<Vec<Vec<u8>>>);
+
+/// A buffer that goes back where it came from.
+#[derive(Debug, Default)]
+pub struct Loan {
+    bytes: Vec<u8>,
+    home: Weak<Spare>,
+}
+
+impl Spare {
+    /// So many bytes, whatever was in them before.
+    pub(super) fn borrow(self: &Rc<Self>, length: u64) -> Result<Loan> {
+        #[cfg(test)]
+        fuse::burn(length as usize)?;
+        let found = usize::try_from(length).ok().and_then(|l| self.find(l));
+        Ok(Loan {
+            bytes: match found {
+                Some(bytes) => bytes,
+                None => fresh(length)?,
+            },
+            home: Rc::downgrade(self),
+        })
+    }
+
+    /// One that is large enough, but not much too large.
+    fn find(&self, length: usize) -> Option<Vec<u8>> {
+        let mut spare = self.0.borrow_mut();
+        let fits = |bytes: &Vec<u8>| (length..=length.saturating_mul(2)).contains(&bytes.len());
+        let found = spare.iter().rposition(fits)?;
+        let mut bytes = spare.remove(found);
+        bytes.truncate(length);
+        Some(bytes)
+    }
+
+    fn give_back(&self, bytes: Vec<u8>) {
+        let mut spare = self.0.borrow_mut();
+        spare.push(bytes);
+        let total = |spare: &[Vec<u8>]| spare.iter().map(Vec::capacity).sum::<usize>();
+        while spare.len() > SPARE || total(&spare) > SPARE_BYTES {
+            spare.remove(0);
+        }
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade().filter(|_| !self.bytes.is_empty()) {
+            home.give_back(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+impl Deref for Loan {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Loan {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+fn fresh(length: u64) -> Result<Vec<u8>> {
+    let zeros = usize::try_from(length).ok().and_then(pages::zeroed);
+    zeros.ok_or(Error::Memory(length))
+}
 
 /// So many zeros.
 pub(super) fn zeros(length: u64) -> Result<Vec<u8>> {
     #[cfg(test)]
     fuse::burn(length as usize)?;
-    let zeros = usize::try_from(length).ok().and_then(pages::zeroed);
-    zeros.ok_or(Error::Memory(length))
+    fresh(length)
 }
 
 pub(super) fn copy(bytes: &[u8]) -> Result<Vec<u8>> {
@@ -58,5 +141,38 @@ pub(super) mod fuse {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_lent_again() {
+        let spare = Rc::new(Spare::default());
+        let mut first = spare.borrow(100).unwrap();
+        first.fill(7);
+        let place = first.as_ptr();
+        drop(first);
+        let second = spare.borrow(80).unwrap();
+        assert_eq!((second.as_ptr(), second.len()), (place, 80));
+        let third = spare.borrow(80).unwrap();
+        assert_ne!(third.as_ptr(), place);
+    }
+
+    #[test]
+    fn not_all_is_kept() {
+        let spare = Rc::new(Spare::default());
+        drop(spare.borrow(2 * SPARE_BYTES as u64).unwrap());
+        assert!(spare.0.borrow().is_empty());
+        let loans: Vec<_> = (0..2 * SPARE).map(|_| spare.borrow(9).unwrap()).collect();
+        drop(loans);
+        assert_eq!(spare.0.borrow().len(), SPARE);
+        drop(spare.borrow(0).unwrap());
+        assert_eq!(spare.0.borrow().len(), SPARE);
+        let late = spare.borrow(1).unwrap();
+        drop(spare);
+        drop(late);
     }
 }

@@ -19,6 +19,7 @@
 
 pub mod blocks;
 mod cache;
+mod cells;
 mod convert;
 mod coverage;
 pub mod darray;

@@ -37,17 +37,19 @@ pub(super) fn total(dims: &[u64]) -> Result<u64> {
 }
 
 pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
-    let map = total(layout.dims).and_then(|total| Map::new(layout.map, total, system.comm.rank()));
     match layout.rearranger {
-        Rearranger::Box => plan_box(system, layout, map),
-        Rearranger::Subset => plan_subset(system, layout, map),
+        Rearranger::Box => plan_box(system, layout),
+        Rearranger::Subset => plan_subset(system, layout),
     }
 }
 
-fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>) -> Result<Plan> {
-    let blocks = blocks_of(system, layout);
-    let shares = map.and_then(|map| {
-        let (blocks, map_len) = (blocks?, map.length);
+fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+    let rank = system.comm.rank();
+    let shares = blocks_of(system, layout).and_then(|blocks| {
+        let map = Map::sorted_within(layout.map, total(layout.dims)?, rank, |part| {
+            blocks.divide(part)
+        })?;
+        let map_len = map.length;
         let (shares, globals) = blocks.shares(map)?;
         Ok((blocks, shares, globals, map_len))
     });
@@ -127,7 +129,9 @@ fn share_regions<C: Comm>(
     Ok(regions)
 }
 
-fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, map: Result<Map>) -> Result<Plan> {
+fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+    let rank = system.comm.rank();
+    let map = total(layout.dims).and_then(|total| Map::new(layout.map, total, rank));
     let map = agree(&system.comm, map)?;
     let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
     let (members, merged) = gather_maps(system, io_rank, &map.globals)?;

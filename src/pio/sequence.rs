@@ -76,6 +76,19 @@ impl Sequence {
         builder.finish()
     }
 
+    /// Numbers without a pattern.
+    pub(super) fn short(list: Vec<u32>) -> Self {
+        Self::of(Form::Short(list))
+    }
+
+    pub(super) fn long(list: Vec<u64>) -> Self {
+        Self::of(Form::Long(list))
+    }
+
+    pub(super) fn is_runs(&self) -> bool {
+        matches!(self.form, Form::Runs(_))
+    }
+
     /// How many numbers there are.
     pub fn len(&self) -> u64 {
         self.length
@@ -159,14 +172,10 @@ impl Sequence {
         if lengths.len() == 1 {
             return vec![self];
         }
-        if !matches!(self.form, Form::Runs(_)) {
-            let mut start = 0;
-            let part = |&length: &u64| {
-                let range = start..start + length as usize;
-                start = range.end;
-                self.list_part(range, 0)
-            };
-            return lengths.iter().map(part).collect();
+        match self.form {
+            Form::Short(list) => return split_list(list, lengths, Self::short),
+            Form::Long(list) => return split_list(list, lengths, Self::long),
+            Form::Runs(_) => {}
         }
         let mut cursor = self.cursor();
         let part = |&length: &u64| {
@@ -242,16 +251,30 @@ impl Sequence {
             Form::Short(list) => list.len() * 4,
             Form::Long(list) => list.len() * 8,
         };
-        let mut bytes = Vec::with_capacity(1 + length);
-        bytes.push(form);
+        let mut bytes = vec![0; 1 + length];
+        bytes[0] = form;
         match &self.form {
-            Form::Runs(runs) => bytes.extend(runs.iter().flat_map(|run| {
-                [run.start, run.length, run.stride as u64, run.repeat]
-                    .into_iter()
-                    .flat_map(u64::to_le_bytes)
-            })),
-            Form::Short(list) => bytes.extend(list.iter().flat_map(|n| n.to_le_bytes())),
-            Form::Long(list) => bytes.extend(list.iter().flat_map(|n| n.to_le_bytes())),
+            Form::Runs(runs) => {
+                let words = runs
+                    .iter()
+                    .flat_map(|run| [run.start, run.length, run.stride as u64, run.repeat]);
+                let places = bytes[1..].chunks_exact_mut(8);
+                places
+                    .zip(words)
+                    .for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
+            }
+            Form::Short(list) => {
+                let places = bytes[1..].chunks_exact_mut(4);
+                places
+                    .zip(list)
+                    .for_each(|(to, n)| to.copy_from_slice(&n.to_le_bytes()));
+            }
+            Form::Long(list) => {
+                let places = bytes[1..].chunks_exact_mut(8);
+                places
+                    .zip(list)
+                    .for_each(|(to, n)| to.copy_from_slice(&n.to_le_bytes()));
+            }
         }
         bytes
     }
@@ -262,8 +285,8 @@ impl Sequence {
         let form = match *form {
             RUNS if bytes.len() % 32 == 0 => Form::Runs(bytes.chunks(32).map(run_of).collect()),
             SHORT if bytes.len() % 4 == 0 => {
-                let numbers = bytes.chunks(4).filter_map(|n| n.first_chunk());
-                Form::Short(numbers.map(|n| u32::from_le_bytes(*n)).collect())
+                let number = |n: &[u8]| u32::from_le_bytes([n[0], n[1], n[2], n[3]]);
+                Form::Short(bytes.chunks_exact(4).map(number).collect())
             }
             LONG if bytes.len() % 8 == 0 => Form::Long(words(bytes).collect()),
             _ => return Err(broken()),
@@ -294,6 +317,22 @@ impl Sequence {
 const RUNS: u8 = 0;
 const SHORT: u8 = 1;
 const LONG: u8 = 2;
+
+/// The parts of a list; what it has of memory goes with them.
+fn split_list<T: Copy>(
+    mut list: Vec<T>,
+    lengths: &[u64],
+    sequence: impl Fn(Vec<T>) -> Sequence,
+) -> Vec<Sequence> {
+    let mut parts: Vec<Sequence> = Vec::with_capacity(lengths.len());
+    for &length in lengths.iter().skip(1).rev() {
+        parts.push(sequence(list.split_off(list.len() - length as usize)));
+        list.shrink_to_fit();
+    }
+    parts.push(sequence(list));
+    parts.reverse();
+    parts
+}
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let words = bytes.chunks(8).filter_map(|word| word.first_chunk());

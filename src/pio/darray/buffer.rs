@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::format::Write;
+use super::super::memory::Loan;
 use super::super::{Decomp, Plan, Regions};
 use super::fit::Fit;
 
@@ -37,7 +38,7 @@ pub(super) struct Entry {
     /// One element, for places that no rank holds.
     pub(super) fill: Vec<u8>,
     /// Packed; on I/O tasks later what they write.
-    pub(super) data: Vec<u8>,
+    pub(super) data: Loan,
 }
 
 impl Entry {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::super::memory::Loan;
 use super::super::{Error, File, IoSystem, Regions, Result, agree, exchange};
 use super::buffer::{Entry, batches};
 use super::serial;
@@ -58,7 +59,7 @@ fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
             Ok(())
         }
         Err(error) => {
-            entry.data = Vec::new();
+            entry.data = Loan::default();
             let nothing = Regions::new(entry.regions().dimensions());
             entry.placed = Some(Rc::new(nothing));
             Err(error)

@@ -5,7 +5,8 @@
 //! what goes wrong is told where all ranks agree.
 
 use super::super::format::{Format, Write};
-use super::super::{Kind, Regions, Result, memory};
+use super::super::memory::{self, Loan};
+use super::super::{Kind, Regions, Result};
 use super::buffer::Entry;
 use crate::comm::{Comm, Tag};
 
@@ -24,7 +25,9 @@ pub(super) fn write<C: Comm>(
     };
     let own = entries.iter_mut().map(Entry::as_write);
     let own = write_each(format, &mut own.collect::<Vec<_>>());
-    entries.iter_mut().for_each(|entry| entry.data = Vec::new());
+    entries
+        .iter_mut()
+        .for_each(|entry| entry.data = Loan::default());
     (1..io.size()).fold(own, |verdict, task| {
         verdict.and(write_for(io, format, task, entries))
     })

@@ -204,7 +204,9 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let decomp = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
     let plan = &decomp.plan;
     let fill = vec![FILL; size];
-    let packed = pack(plan, size, &case.array(rank, 9)).unwrap();
+    let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
+    // Buffers are used again: what is left in them must not be seen.
+    drop(collect(&system, plan, size, &packed, &vec![0xee; size]).unwrap());
     let buffer = collect(&system, plan, size, &packed, &fill).unwrap();
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
@@ -219,8 +221,8 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     Seen {
         held: case.elements(&plan.held()),
         written: case.elements(plan.written()),
-        buffer,
-        held_buffer,
+        buffer: buffer.to_vec(),
+        held_buffer: held_buffer.to_vec(),
         back,
         map: decomp.map(),
         group: system.groups.members(task),
@@ -287,11 +289,11 @@ proptest! {
             let own = region(system.io_rank().unwrap_or(0));
             layout.io_region = Some((&own.0, &own.1));
             let plan = Decomp::new(&system, &layout).unwrap().plan;
-            let packed = pack(&plan, 4, &case.array(comm.rank(), 0)).unwrap();
+            let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
             let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
             distribute(&system, &plan, 4, &held, &mut back).unwrap();
-            (case.elements(&plan.held()), held, back, system.io_rank())
+            (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())
         });
         for (rank, (elements, held, back, task)) in ended.into_iter().enumerate() {
             prop_assert_eq!(back, case.array(rank, 0));
