@@ -7,8 +7,8 @@
  * of the repetitions. The floor is the same bytes with buffers that exist already: mode 1 a copy beside
  * one exchange, mode 5 a copy, an exchange in the set and XOR; and the memory held afterwards beyond the user's own.
  * overlap: how much of a store is hidden when an istore goes on while this rank waits for something else as
- * long as the store takes, asking Fenix_Data_test now and then; the copy, which is done when istore returns,
- * is not counted.
+ * long as the store takes, asking Fenix_Data_test now and then: of the whole store, and of what is left of it
+ * when istore returns, which has copied the data by then.
  * recover: rank 1 dies after a commit, the fifth rank takes its place: until the communicator is repaired,
  * the group is created again, the member is restored. */
 #define _POSIX_C_SOURCE 200809L
@@ -195,6 +195,7 @@ static void measure_overlap(int mode, int repetitions)
   show(mode, "store", alone * 1e3, "ms");
   show(mode, "istore beside as much waiting", together * 1e3, "ms");
   show(mode, "until istore returns", copy * 1e3, "ms");
+  show(mode, "hidden of the whole store", (2 * alone - together) / alone * 100, "%");
   show(mode, "hidden of the rest", (2 * alone - together) / (alone - copy) * 100, "%");
   Fenix_Data_group_delete(GROUP);
 }

@@ -2,7 +2,14 @@
 //! what costs most in filling a fresh buffer: with huge pages it is a five-hundredth of the page faults.
 #![allow(unsafe_code)]
 
+mod room;
+
 use std::alloc::{Layout, alloc_zeroed};
+
+pub(crate) use room::{Room, rooms};
+
+/// As long as on x86; where they are longer, they are asked for in vain.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// Below this length a buffer is likely to share its pages with others, and there is little to gain.
 const WORTHWHILE: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! The user's memory of a member, element by element, as the data groups read and write it.
 
+use super::streaming;
 use crate::comm::Result;
 use crate::comm::mpi::Datatype;
 use crate::fenix::{Source, Target};
@@ -178,7 +179,7 @@ impl Target for Elements<'_> {
             // SAFETY: promised to `elements`.
             let to = unsafe { self.buffer.add(offset as usize) };
             // SAFETY: as above; `bytes` belong to us.
-            return unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+            return unsafe { streaming::copy(bytes, to) };
         };
         while !bytes.is_empty() {
             let length = match first_stretch(offset, bytes.len(), kind.size()) {

@@ -90,5 +90,7 @@ pub mod stanchion_fenix;
 pub mod stanchion_pio;
 #[cfg(feature = "mpi")]
 pub mod stanchion_redset;
+#[cfg(feature = "mpi")]
+mod streaming;
 
 use guard::guard;

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::{Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_rank};
+use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_rank};
 
 /// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -250,31 +250,31 @@ fn combine_all(op: Op, parts: &[Arc<[u8]>], into: &mut [u64]) {
 }
 
 /// Messages to be received: those to be sent are with their receivers already.
-pub struct Expected {
+pub struct Expected<B> {
     world: Arc<World>,
-    messages: Vec<(usize, Address, Vec<u8>)>,
+    messages: Vec<(usize, Address, B)>,
 }
 
-impl Underway for Expected {
+impl<B: Buffer> Underway<B> for Expected<B> {
     fn is_done(&mut self) -> bool {
         let addresses = self.messages.iter().map(|(_, address, _)| *address);
         self.world.would_take(addresses)
     }
 
-    fn finish(mut self) -> Result<Vec<Vec<u8>>> {
+    fn finish(mut self) -> Result<Vec<B>> {
         std::mem::take(&mut self.messages)
             .into_iter()
             .map(|(from, address, mut bytes)| {
                 let message = self.world.take(address).ok_or(Error::PeerGone(from))?;
-                check_length(from, bytes.len(), message.len())?;
-                bytes.copy_from_slice(&message);
+                check_length(from, bytes.as_ref().len(), message.len())?;
+                bytes.as_mut().copy_from_slice(&message);
                 Ok(bytes)
             })
             .collect()
     }
 }
 
-impl Drop for Expected {
+impl<B> Drop for Expected<B> {
     /// Left-over mail would answer the next call.
     fn drop(&mut self) {
         for (_, address, _) in self.messages.drain(..) {
@@ -284,7 +284,7 @@ impl Drop for Expected {
 }
 
 impl Comm for LocalComm {
-    type Underway = Expected;
+    type Underway<B: Buffer> = Expected<B>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -334,14 +334,14 @@ impl Comm for LocalComm {
         self.transfer(tag, sends, recvs)
     }
 
-    fn start(
+    fn start<B: Buffer>(
         &self,
         tag: Tag,
-        sends: Vec<(usize, Arc<Vec<u8>>)>,
-        recvs: Vec<(usize, Vec<u8>)>,
-    ) -> Result<Expected> {
+        sends: Vec<(usize, Arc<B>)>,
+        recvs: Vec<(usize, B)>,
+    ) -> Result<Expected<B>> {
         for (to, bytes) in &sends {
-            self.send(*to, tag, bytes)?;
+            self.send(*to, tag, (**bytes).as_ref())?;
         }
         let address = |(from, bytes)| {
             let address = self.address(from, self.rank, Some(tag))?;

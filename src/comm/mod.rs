@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use crate::pages::Room;
+
 mod agree;
 pub mod local;
 #[cfg(feature = "mpi")]
@@ -83,7 +85,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Point-to-point calls pair up by (sender, receiver, tag) in order; both sides agree on the length
 /// beforehand. Collective calls are made by all ranks in the same order with matching lengths.
 pub trait Comm: Sized {
-    type Underway: Underway;
+    type Underway<B: Buffer>: Underway<B>;
 
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
@@ -111,12 +113,12 @@ pub trait Comm: Sized {
 
     /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
     /// receive into is as long as its message.
-    fn start(
+    fn start<B: Buffer>(
         &self,
         tag: Tag,
-        sends: Vec<(usize, Arc<Vec<u8>>)>,
-        recvs: Vec<(usize, Vec<u8>)>,
-    ) -> Result<Self::Underway>;
+        sends: Vec<(usize, Arc<B>)>,
+        recvs: Vec<(usize, B)>,
+    ) -> Result<Self::Underway<B>>;
 
     fn barrier(&self) -> Result<()>;
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()>;
@@ -139,14 +141,20 @@ pub trait Comm: Sized {
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
 }
 
+/// Bytes that a message under way owns. They stay where they are when the buffer itself is moved.
+pub trait Buffer: AsRef<[u8]> + AsMut<[u8]> {}
+
+impl Buffer for Vec<u8> {}
+impl Buffer for Room {}
+
 /// Messages that [`Comm::start`] has started. Dropped, it waits for them.
-pub trait Underway {
+pub trait Underway<B> {
     /// Moves them on and tells whether [`Underway::finish`] would return at once. A failure counts as an
     /// end; `finish` tells of it.
     fn is_done(&mut self) -> bool;
 
     /// Waits for all of them and returns those that were received, in the order they were asked for.
-    fn finish(self) -> Result<Vec<Vec<u8>>>;
+    fn finish(self) -> Result<Vec<B>>;
 }
 
 /// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from

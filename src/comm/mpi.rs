@@ -28,7 +28,7 @@ use std::sync::Arc;
 use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
-use super::{Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
+use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, Number, null_datatype};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
@@ -263,7 +263,7 @@ fn signed() -> MPI_Datatype {
 }
 
 impl Comm for MpiComm {
-    type Underway = Journey;
+    type Underway<B: Buffer> = Journey<B>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -349,12 +349,12 @@ impl Comm for MpiComm {
     }
 
     /// As [`Comm::transfer`] in what it does about failures.
-    fn start(
+    fn start<B: Buffer>(
         &self,
         tag: Tag,
-        sends: Vec<(usize, Arc<Vec<u8>>)>,
-        recvs: Vec<(usize, Vec<u8>)>,
-    ) -> Result<Journey> {
+        sends: Vec<(usize, Arc<B>)>,
+        recvs: Vec<(usize, B)>,
+    ) -> Result<Journey<B>> {
         let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
         peers.try_for_each(|peer| check_rank(peer, self.size))?;
         let mut journey = Journey::with(sends.len() + recvs.len());

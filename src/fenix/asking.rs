@@ -65,6 +65,7 @@ impl<C: Comm> Group<C> {
         rank: usize,
     ) -> Result<Restored> {
         let mut ready = self.make_ready(member, stamp)?;
+        self.repair(&mut ready, member)?;
         let comm = self.comm()?;
         let askers = ask(comm, rank, max_count.saturating_add(1))?;
         let most = askers.iter().map(|(_, question)| question - 1).max();
@@ -227,7 +228,7 @@ fn exchange_segments<C: Comm>(
     let mut outgoing = segments(if askers.is_empty() { 0 } else { own });
     let mut incoming = segments(answer.length());
     let mut stream = Stream::of(reading);
-    let mut flights: VecDeque<C::Underway> = VecDeque::new();
+    let mut flights: VecDeque<C::Underway<Vec<u8>>> = VecDeque::new();
     loop {
         let (out, length) = (outgoing.next(), incoming.next());
         if flights.len() >= AT_ONCE || (out, length) == (None, None) {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::memory::Memory;
 use super::set::Cut;
+use crate::pages::Room;
 
 /// Once filled, it is not changed any more: messages may be reading it.
 #[derive(Debug)]
 pub(super) struct Bytes {
     cut: Cut,
     /// By chunk.
-    segments: Vec<Vec<Arc<Vec<u8>>>>,
+    segments: Vec<Vec<Arc<Room>>>,
 }
 
 impl Bytes {
@@ -27,11 +28,11 @@ impl Bytes {
     }
 
     /// Adds the next segment of a chunk.
-    pub(super) fn push(&mut self, chunk: usize, segment: Arc<Vec<u8>>) {
+    pub(super) fn push(&mut self, chunk: usize, segment: Arc<Room>) {
         self.segments[chunk].push(segment);
     }
 
-    pub(super) fn segment(&self, chunk: usize, step: usize) -> Option<&Arc<Vec<u8>>> {
+    pub(super) fn segment(&self, chunk: usize, step: usize) -> Option<&Arc<Room>> {
         self.segments[chunk].get(step)
     }
 

@@ -67,10 +67,10 @@ pub(super) struct Member {
     pub(super) restored: bool,
 }
 
-struct Pending<U> {
+struct Pending<C: Comm> {
     ticket: Ticket,
     member: i32,
-    storing: Storing<U>,
+    storing: Storing<C>,
 }
 
 pub struct Group<C: Comm> {
@@ -79,7 +79,7 @@ pub struct Group<C: Comm> {
     pub(super) snapshots: Snapshots,
     pub(super) memory: Memory,
     /// Stores under way, in order.
-    pending: VecDeque<Pending<C::Underway>>,
+    pending: VecDeque<Pending<C>>,
     /// Stores under way that failed and have not been asked about.
     failed: BTreeMap<Ticket, Error>,
     stores: u32,
@@ -293,7 +293,7 @@ impl<C: Comm> Group<C> {
         source: &(impl Source + ?Sized),
         subset: &Subset,
         at_once: usize,
-    ) -> Result<Storing<C::Underway>> {
+    ) -> Result<Storing<C>> {
         let offer = self.attributes(member).map(|attributes| Offer {
             attributes,
             regions: subset.regions(attributes.count),

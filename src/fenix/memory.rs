@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::snapshot::Snapshot;
 use super::{Error, Result};
+use crate::pages::{Room, rooms};
 
 /// The longest segment.
 pub(super) const SEGMENT: u64 = if cfg!(test) { 40 } else { 1 << 20 };
@@ -15,7 +16,7 @@ const RESERVE: u64 = 16 << 20;
 #[derive(Default)]
 pub(super) struct Memory {
     /// By capacity.
-    unused: BTreeMap<usize, Vec<Vec<u8>>>,
+    unused: BTreeMap<usize, Vec<Room>>,
     /// What the last store had under way, which the next one is likely to need again.
     passing: u64,
     /// A snapshot that is no longer needed unless the newest turns out not to be everywhere.
@@ -26,46 +27,40 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// A segment with anything in it.
-    pub(super) fn take(&mut self, length: usize) -> Result<Vec<u8>> {
-        #[cfg(test)]
-        self.count_down(length)?;
-        if let Some(segment) = self.find(length) {
-            return Ok(segment);
-        }
-        if let Some(snapshot) = self.retired.take() {
-            snapshot.recycle(self);
-            return self.take(length);
-        }
-        let mut segment = Vec::new();
-        let room = segment.try_reserve_exact(length);
-        room.map_err(|_| Error::Memory(length as u64))?;
-        segment.resize(length, 0);
-        Ok(segment)
-    }
-
     #[cfg(test)]
     pub(super) fn only(&mut self, segments: usize) {
         self.left = Some(segments);
     }
 
     #[cfg(test)]
-    fn count_down(&mut self, length: usize) -> Result<()> {
+    fn count_down(&mut self, segments: usize) -> Result<()> {
         let Some(left) = &mut self.left else {
             return Ok(());
         };
-        *left = left.checked_sub(1).ok_or(Error::Memory(length as u64))?;
+        *left = left.checked_sub(segments).ok_or(Error::Memory(0))?;
         Ok(())
     }
 
-    fn find(&mut self, length: usize) -> Option<Vec<u8>> {
+    /// A segment with anything in it that is unused, or that becomes so when the retired snapshot is given up.
+    fn find_any(&mut self, length: usize) -> Option<Room> {
+        let found = self.find(length);
+        match self.retired.take_if(|_| found.is_none()) {
+            Some(retired) => {
+                retired.recycle(self);
+                self.find(length)
+            }
+            None => found,
+        }
+    }
+
+    fn find(&mut self, length: usize) -> Option<Room> {
         let most = 2 * length + 4096;
         let (&capacity, segments) = self.unused.range_mut(length..=most).next()?;
         let mut segment = segments.pop()?;
         if segments.is_empty() {
             self.unused.remove(&capacity);
         }
-        segment.resize(length, 0);
+        segment.resize(length);
         Some(segment)
     }
 
@@ -73,34 +68,38 @@ impl Memory {
     pub(super) fn reserve(
         &mut self,
         lengths: impl Iterator<Item = usize> + Clone,
-    ) -> Result<VecDeque<Vec<u8>>> {
-        let mut room = VecDeque::new();
-        for length in lengths.clone() {
-            match self.take(length) {
-                Ok(segment) => room.push_back(segment),
-                Err(_) => {
-                    self.put_all(room);
-                    return Err(Error::Memory(lengths.map(|length| length as u64).sum()));
-                }
-            }
-        }
-        Ok(room)
+    ) -> Result<VecDeque<Room>> {
+        #[cfg(test)]
+        self.count_down(lengths.clone().count())?;
+        let found: Vec<_> = lengths
+            .clone()
+            .map(|length| self.find_any(length))
+            .collect();
+        let all = lengths.clone().zip(&found);
+        let missing = all.filter_map(|(length, found)| found.is_none().then_some(length));
+        let Some(new) = rooms(&Vec::from_iter(missing)) else {
+            self.put_all(found.into_iter().flatten());
+            return Err(Error::Memory(lengths.map(|length| length as u64).sum()));
+        };
+        let mut new = new.into_iter();
+        let all = found.into_iter().map(|found| found.or_else(|| new.next()));
+        Ok(all.flatten().collect())
     }
 
     /// As [`Memory::reserve`], for segments that are given back when a store ends.
-    pub(super) fn reserve_passing(&mut self, number: usize, length: usize) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn reserve_passing(&mut self, number: usize, length: usize) -> Result<Vec<Room>> {
         self.passing = number as u64 * length as u64;
         Ok(self.reserve(std::iter::repeat_n(length, number))?.into())
     }
 
-    pub(super) fn put(&mut self, segment: Vec<u8>) {
+    pub(super) fn put(&mut self, segment: Room) {
         let capacity = segment.capacity();
         if capacity > 0 {
             self.unused.entry(capacity).or_default().push(segment);
         }
     }
 
-    pub(super) fn put_all(&mut self, segments: impl IntoIterator<Item = Vec<u8>>) {
+    pub(super) fn put_all(&mut self, segments: impl IntoIterator<Item = Room>) {
         segments.into_iter().for_each(|segment| self.put(segment));
     }
 

@@ -6,6 +6,8 @@
 //! [`establish`] a new world: survivors keep their ranks, spares take those of the dead. What fails meanwhile
 //! is left out of the next attempt. Nothing of a process changes before all living ones agree on the new world.
 
+#[cfg(test)]
+mod hopeless;
 mod places;
 #[cfg(test)]
 mod tests;

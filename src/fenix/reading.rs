@@ -1,9 +1,27 @@
 //! Which bytes of which entries make up a member as it was at some time.
 
 use super::bytes::Bytes;
-use super::share::Packed;
+use super::share::{Description, Packed};
 use super::snapshot::{Entry, Snapshot};
 use super::{Error, Regions, Result, Target};
+
+/// What a rank stored in one call; its bytes may still be on their way.
+#[derive(Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub(super) share: &'a Description,
+    pub(super) bytes: &'a Bytes,
+}
+
+impl<'a> Stored<'a> {
+    /// In the order of the stores.
+    pub(super) fn all(entries: &'a [Entry]) -> Vec<Stored<'a>> {
+        let stored = entries.iter().map(|entry| Stored {
+            share: entry.own_share(),
+            bytes: &entry.own,
+        });
+        stored.collect()
+    }
+}
 
 /// Bytes of an entry and where they belong in the member.
 pub(super) struct Span<'a> {
@@ -23,11 +41,11 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Looks for the elements below `max_count` from the first snapshot on to older ones. Each comes with a
-    /// word on whether what this rank has of it is useless: what is still missing may have been there.
+    /// Looks for the elements below `max_count` from the first snapshot on to older ones. Each comes with what
+    /// this rank stored in it, or nothing if that is lost: what is still missing may have been there.
     /// Snapshots of a group of another size are of other ranks.
     pub(super) fn new(
-        snapshots: impl Iterator<Item = (&'a Snapshot, bool)>,
+        snapshots: impl Iterator<Item = (&'a Snapshot, Option<Vec<Stored<'a>>>)>,
         member: i32,
         max_count: u64,
     ) -> Result<Reading<'a>> {
@@ -40,10 +58,10 @@ impl<'a> Reading<'a> {
         let mut snapshots = snapshots.peekable();
         let width = snapshots.peek().map(|(snapshot, _)| snapshot.width);
         let alike = snapshots.take_while(|(snapshot, _)| Some(snapshot.width) == width);
-        for (snapshot, is_useless) in alike {
-            match snapshot.entries(member) {
-                Some(entries) if !is_useless => reading.add(entries, max_count),
-                _ => return Err(lost(snapshot, member)),
+        for (snapshot, stored) in alike {
+            match stored {
+                Some(stored) => reading.add(stored, max_count),
+                None => return Err(lost(snapshot, member)),
             }
             if reading.is_complete(max_count) {
                 break;
@@ -58,9 +76,8 @@ impl<'a> Reading<'a> {
         wanted.is_some_and(|wanted| self.found.covers(&Regions::all(wanted)))
     }
 
-    fn add(&mut self, entries: &'a [Entry], max_count: u64) {
-        for entry in entries.iter().rev() {
-            let share = entry.own_share();
+    fn add(&mut self, stored: Vec<Stored<'a>>, max_count: u64) {
+        for Stored { share, bytes } in stored.into_iter().rev() {
             let attributes = share.attributes;
             let count = *self.count.get_or_insert_with(|| {
                 self.element = attributes.element;
@@ -74,7 +91,7 @@ impl<'a> Reading<'a> {
             let packed = Packed::new(share.regions.clone(), self.element);
             let spans = packed.locate(&new).into_iter();
             self.spans.extend(spans.map(|(from, to, length)| Span {
-                bytes: &entry.own,
+                bytes,
                 from,
                 to,
                 length,

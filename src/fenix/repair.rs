@@ -3,8 +3,11 @@
 //! The ranks of a set tell each other which snapshots of the member they have. Where one rank lacks a
 //! snapshot, another tells it what the shares were, and then its share and its guard come back in steps: each
 //! segment is the XOR of segments that the other ranks have. One of these gathers the others' segments, XORs
-//! them and sends the result, so that no rank has to take in more than it lost. What is rebuilt is handed to
-//! the caller as a whole; a repair that breaks off changes nothing.
+//! them and sends the result, so that no rank has to take in more than it lost.
+//!
+//! A repair is planned first: then all ranks of the set know what will come back and have the memory for it,
+//! so that only the transport can still fail. What is rebuilt is handed to the caller as a whole; a repair
+//! that breaks off changes nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,6 +15,7 @@ use std::sync::Arc;
 use super::bytes::Bytes;
 use super::header::{judge, status_of};
 use super::memory::Memory;
+use super::reading::Stored;
 use super::set::Set;
 use super::share::{Description, message, values};
 use super::snapshot::{Entries, Entry, Snapshot, decode_shares, encode_shares};
@@ -19,6 +23,7 @@ use super::storing::{Means, xor};
 use super::stripes::{Layout, Part, Stripe, stripes};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, Underway, transfer_unsized};
+use crate::pages::Room;
 
 const STATE: Tag = 1;
 const SHARES: Tag = 2;
@@ -39,10 +44,9 @@ enum State {
 impl State {
     /// Of an entry that the checksums do not confirm nothing is trusted.
     fn of(snapshot: &Snapshot, member: i32) -> State {
-        let entries = snapshot.entries(member).unwrap_or_default();
-        match snapshot.is_sound(member) {
-            true => State::Has(crc32fast::hash(&encode_shares(entries))),
-            false => State::Lost,
+        match snapshot.sound_entries(member) {
+            Some(entries) => State::Has(crc32fast::hash(&encode_shares(entries))),
+            None => State::Lost,
         }
     }
 
@@ -67,40 +71,171 @@ pub(super) struct Repaired {
     pub(super) lost: Vec<usize>,
 }
 
-/// Repairs what can be repaired of the member in `snapshots`.
-///
-/// # Collective
-/// Called by all ranks of the set with the same snapshots.
-pub(super) fn repair<C: Comm>(
-    means: &mut Means<'_, C>,
-    member: i32,
-    snapshots: &[(usize, &Snapshot)],
-) -> Result<Repaired> {
-    let mut repaired = Repaired::default();
-    let states = states(means, member, snapshots)?;
-    let mine = means.set.mine();
-    for ((index, snapshot), states) in snapshots.iter().zip(states) {
-        let lost: Vec<_> = positions(&states, |state| state == State::Lost).collect();
-        let [lost] = lost[..] else {
-            repaired.lost.extend(lost.contains(&mine).then_some(*index));
-            continue;
-        };
-        if !had_alike(&states) {
-            return Err(Error::NoData(format!(
-                "the ranks that protect rank {} have stored member {member} differently",
-                means.set.rank(lost)
-            )));
+/// What the ranks of a set are going to do.
+#[derive(Default)]
+pub(super) struct Plan {
+    repairs: Vec<Repair>,
+    /// For segments that pass through this rank.
+    transit: Vec<Room>,
+    /// Snapshots of which this rank has nothing that can be trusted and gets nothing back.
+    pub(super) lost: Vec<usize>,
+}
+
+/// The repair of one snapshot.
+struct Repair {
+    index: usize,
+    lost: usize,
+    stripes: Vec<Stripe>,
+    layouts: Vec<Layout>,
+    /// Whether this rank is the one.
+    mine: bool,
+    /// On that rank.
+    rebuilt: Vec<Rebuilt>,
+}
+
+impl Plan {
+    /// Plans the repair of what can be repaired of the member in `snapshots`.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set with the same snapshots; all return the same verdict.
+    pub(super) fn make<C: Comm>(
+        means: &mut Means<'_, C>,
+        member: i32,
+        snapshots: &[(usize, &Snapshot)],
+    ) -> Result<Plan> {
+        let states = states(means, member, snapshots)?;
+        let mut plan = Ok(Plan::default());
+        let (mut lost_for_good, mut to_do) = (Vec::new(), 0);
+        for ((index, snapshot), states) in snapshots.iter().zip(states) {
+            let lost: Vec<_> = positions(&states, |state| state == State::Lost).collect();
+            let [lost] = lost[..] else {
+                let mine = lost.contains(&means.set.mine());
+                lost_for_good.extend(mine.then_some(*index));
+                continue;
+            };
+            if !had_alike(&states) {
+                return Err(Error::NoData(format!(
+                    "the ranks that protect rank {} have stored member {member} differently",
+                    means.set.rank(lost)
+                )));
+            }
+            to_do += 1;
+            let entries = snapshot.entries(member).unwrap_or_default();
+            let told = tell_shares(means, lost, entries)?;
+            plan = plan.and_then(|plan| plan.with(means, *index, lost, told?));
         }
-        let entries = snapshot.entries(member).unwrap_or_default();
-        let rebuilt = repair_snapshot(means, lost, entries)?;
-        // An error of the lost rank alone must not keep it from helping with the next snapshot.
-        match rebuilt.iter().all(Entry::is_sound) {
-            _ if lost != mine => {}
-            true => repaired.entries.push((*index, rebuilt)),
-            false => repaired.lost.push(*index),
+        if to_do > 0 {
+            plan = all_ready(means, plan)?;
         }
+        plan.map(|plan| Plan {
+            lost: lost_for_good,
+            ..plan
+        })
     }
-    Ok(repaired)
+
+    fn with<C: Comm>(
+        mut self,
+        means: &mut Means<'_, C>,
+        index: usize,
+        lost: usize,
+        shares: Vec<Vec<Description>>,
+    ) -> Result<Plan> {
+        let mut repair = Repair {
+            index,
+            lost,
+            stripes: stripes(means.set, lost),
+            layouts: shares.iter().map(|s| Layout::new(means.set, s)).collect(),
+            mine: means.set.mine() == lost,
+            rebuilt: Vec::new(),
+        };
+        if repair.mine {
+            for (layout, shares) in repair.layouts.iter().zip(shares) {
+                let rebuilt = Rebuilt::new(means.memory, layout, lost, shares)?;
+                repair.rebuilt.push(rebuilt);
+            }
+        } else {
+            self.reserve_transit(means, &repair)?;
+        }
+        self.repairs.push(repair);
+        Ok(self)
+    }
+
+    /// A rank works on at most two stripes in a step, and has results of as many under way.
+    fn reserve_transit<C: Comm>(
+        &mut self,
+        means: &mut Means<'_, C>,
+        repair: &Repair,
+    ) -> Result<()> {
+        let sources = repair.stripes.iter().map(|stripe| stripe.sources.len());
+        let passing = match sources.max() {
+            Some(sources) if sources > 1 => 2 * sources * (AT_ONCE + 1),
+            _ => 0,
+        };
+        let cuts = repair.layouts.iter().flat_map(|layout| &layout.shares);
+        let longest = cuts.map(|cut| cut.segment_length(0, 0)).max().unwrap_or(0);
+        let (long, short): (_, Vec<_>) = std::mem::take(&mut self.transit)
+            .into_iter()
+            .partition(|room| room.capacity() >= longest);
+        self.transit = long;
+        means.memory.put_all(short);
+        let missing = passing.saturating_sub(self.transit.len());
+        let room = std::iter::repeat_n(longest, missing);
+        self.transit.extend(means.memory.reserve(room)?);
+        Ok(())
+    }
+
+    /// What this rank will have got back of a snapshot.
+    pub(super) fn coming(&self, index: usize) -> Option<Vec<Stored<'_>>> {
+        let mut repairs = self.repairs.iter();
+        let repair = repairs.find(|repair| repair.index == index && repair.mine)?;
+        let stored = repair.rebuilt.iter().map(|rebuilt| Stored {
+            share: &rebuilt.shares[repair.lost],
+            bytes: &rebuilt.own,
+        });
+        Some(stored.collect())
+    }
+
+    /// # Collective
+    /// Called by all ranks of the set with the snapshots of which the plan was made.
+    pub(super) fn carry_out<C: Comm>(
+        self,
+        means: &mut Means<'_, C>,
+        member: i32,
+        snapshots: &VecDeque<Snapshot>,
+    ) -> Result<Repaired> {
+        let (mut transit, mut repaired) = (self.transit, Repaired::default());
+        for repair in self.repairs {
+            let Repair {
+                index, lost, mine, ..
+            } = repair;
+            let mut work = Work {
+                entries: snapshots[index].entries(member).unwrap_or_default(),
+                repair,
+                transit,
+            };
+            work.run(means)?;
+            transit = work.transit;
+            let rebuilt = work.repair.rebuilt.into_iter();
+            let rebuilt: Entries = rebuilt.map(|entry| entry.done(lost)).collect();
+            // An error of the lost rank alone must not keep it from helping with the next snapshot.
+            match rebuilt.iter().all(Entry::is_sound) {
+                _ if !mine => {}
+                true => repaired.entries.push((index, rebuilt)),
+                false => repaired.lost.push(index),
+            }
+        }
+        means.memory.put_all(transit);
+        Ok(repaired)
+    }
+}
+
+/// The plan if no rank of the set lacks anything it needs for it. The outer error is one of the transport.
+fn all_ready<C: Comm>(means: &Means<'_, C>, plan: Result<Plan>) -> Result<Result<Plan>> {
+    let status = message(&[plan.as_ref().err().map_or(0, status_of)]);
+    let exchange = means.exchange(STATE, status.clone(), |_| 8)?;
+    let statuses = means.by_position(exchange, status)?;
+    let statuses = statuses.iter().map(|bytes| values::<1>(bytes)[0]);
+    Ok(judge(means.set, plan, statuses))
 }
 
 fn positions(states: &[State], is: impl Fn(State) -> bool) -> impl Iterator<Item = usize> {
@@ -127,25 +262,6 @@ fn states<C: Comm>(
     let state = |bytes: &[u8], index: usize| State::decode(values::<1>(&bytes[8 * index..])[0]);
     let of_one = |index| all.iter().map(|bytes| state(bytes, index)).collect();
     Ok((0..snapshots.len()).map(of_one).collect())
-}
-
-/// What the rank at `lost` had, on that rank; the others help with what they have, and get nothing.
-fn repair_snapshot<C: Comm>(
-    means: &mut Means<'_, C>,
-    lost: usize,
-    entries: &[Entry],
-) -> Result<Entries> {
-    let told = tell_shares(means, lost, entries)?;
-    let prepared = told.and_then(|shares| Work::prepare(means, lost, shares, entries));
-    let status = message(&[prepared.as_ref().err().map_or(0, status_of)]);
-    let exchange = means.exchange(STATE, status.clone(), |_| 8)?;
-    let statuses = means.by_position(exchange, status)?;
-    let statuses = statuses.iter().map(|bytes| values::<1>(bytes)[0]);
-    let mut work = judge(means.set, prepared, statuses)?;
-    work.run(means)?;
-    means.memory.put_all(work.transit);
-    let rebuilt = work.rebuilt.into_iter();
-    Ok(rebuilt.map(|entry| entry.done(lost)).collect())
 }
 
 /// The shares of each entry. The inner error is one of this rank alone.
@@ -180,8 +296,8 @@ struct Rebuilt {
     shares: Vec<Description>,
     own: Bytes,
     guard: Bytes,
-    own_room: VecDeque<Vec<u8>>,
-    guard_room: VecDeque<Vec<u8>>,
+    own_room: VecDeque<Room>,
+    guard_room: VecDeque<Room>,
 }
 
 impl Rebuilt {
@@ -202,7 +318,7 @@ impl Rebuilt {
     }
 
     /// Room for the next segment of a part.
-    fn room(&mut self, part: Part) -> Vec<u8> {
+    fn room(&mut self, part: Part) -> Room {
         let room = match part {
             Part::Chunk(_) => self.own_room.pop_front(),
             Part::Guard => self.guard_room.pop_front(),
@@ -210,7 +326,7 @@ impl Rebuilt {
         room.unwrap_or_default()
     }
 
-    fn add(&mut self, part: Part, segment: Vec<u8>) {
+    fn add(&mut self, part: Part, segment: Room) {
         match part {
             Part::Chunk(chunk) => self.own.push(chunk, Arc::new(segment)),
             Part::Guard => self.guard.push(0, Arc::new(segment)),
@@ -227,17 +343,12 @@ impl Rebuilt {
     }
 }
 
-/// The repair of one snapshot.
+/// A repair that is carried out.
 struct Work<'a> {
-    lost: usize,
-    stripes: Vec<Stripe>,
-    layouts: Vec<Layout>,
+    repair: Repair,
     /// On the ranks that have them.
     entries: &'a [Entry],
-    /// On the rank that has lost them.
-    rebuilt: Vec<Rebuilt>,
-    /// For segments that pass through this rank.
-    transit: Vec<Vec<u8>>,
+    transit: Vec<Room>,
 }
 
 /// Segments on their way to this rank, which is to work on them.
@@ -250,12 +361,12 @@ struct Gathering<U> {
 /// Results on their way to the rank that lost them.
 struct Returning<U> {
     underway: U,
-    results: Vec<Arc<Vec<u8>>>,
+    results: Vec<Arc<Room>>,
 }
 
 /// The segments of which a lost one is the XOR.
 struct Inputs {
-    own: Option<Arc<Vec<u8>>>,
+    own: Option<Arc<Room>>,
     /// How many come from other ranks.
     others: usize,
     /// Of the lost one.
@@ -263,13 +374,13 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn combine(self, others: &[Vec<u8>], room: &mut Vec<Vec<u8>>) -> Arc<Vec<u8>> {
+    fn combine(self, others: &[Room], room: &mut Vec<Room>) -> Arc<Room> {
         match &self.own {
             Some(own) if others.is_empty() && own.len() == self.length => return own.clone(),
             _ => {}
         }
         let mut result = room.pop().unwrap_or_default();
-        result.resize(self.length, 0);
+        result.resize(self.length);
         let pieces = others.iter().chain(self.own.as_deref());
         let pieces: Vec<_> = pieces.map(|piece| &piece[..]).collect();
         xor(&mut result, &pieces);
@@ -277,53 +388,19 @@ impl Inputs {
     }
 }
 
-impl<'a> Work<'a> {
-    fn prepare<C: Comm>(
-        means: &mut Means<'_, C>,
-        lost: usize,
-        shares: Vec<Vec<Description>>,
-        entries: &'a [Entry],
-    ) -> Result<Work<'a>> {
-        let layouts: Vec<_> = shares.iter().map(|s| Layout::new(means.set, s)).collect();
-        let mut work = Work {
-            lost,
-            stripes: stripes(means.set, lost),
-            layouts,
-            entries,
-            rebuilt: Vec::new(),
-            transit: Vec::new(),
-        };
-        if means.set.mine() == lost {
-            for (layout, shares) in work.layouts.iter().zip(shares) {
-                let rebuilt = Rebuilt::new(means.memory, layout, lost, shares)?;
-                work.rebuilt.push(rebuilt);
-            }
-        } else {
-            work.reserve_transit(means)?;
-        }
-        Ok(work)
-    }
-
-    /// A rank works on at most two stripes in a step, and has results of as many under way.
-    fn reserve_transit<C: Comm>(&mut self, means: &mut Means<'_, C>) -> Result<()> {
-        let sources = self.stripes.iter().map(|stripe| stripe.sources.len()).max();
-        let passing = match sources {
-            Some(sources) if sources > 1 => 2 * sources * (AT_ONCE + 1),
-            _ => 0,
-        };
-        let cuts = self.layouts.iter().flat_map(|layout| &layout.shares);
-        let longest = cuts.map(|cut| cut.segment_length(0, 0)).max().unwrap_or(0);
-        let room = std::iter::repeat_n(longest, passing);
-        self.transit = means.memory.reserve(room)?.into();
-        Ok(())
-    }
-
+impl Work<'_> {
     fn run<C: Comm>(&mut self, means: &Means<'_, C>) -> Result<()> {
         let steps = |(entry, layout): (usize, &Layout)| {
-            (0..layout.steps(self.lost)).map(move |step| (entry, step))
+            (0..layout.steps(self.repair.lost)).map(move |step| (entry, step))
         };
-        let steps: Vec<_> = self.layouts.iter().enumerate().flat_map(steps).collect();
-        match means.set.mine() == self.lost {
+        let steps: Vec<_> = self
+            .repair
+            .layouts
+            .iter()
+            .enumerate()
+            .flat_map(steps)
+            .collect();
+        match self.repair.mine {
             true => self.receive(means, steps),
             false => self.help(means, steps),
         }
@@ -331,9 +408,12 @@ impl<'a> Work<'a> {
 
     /// The stripes of which there is something left in a step.
     fn active(&self, entry: usize, step: usize) -> impl Iterator<Item = &Stripe> {
-        let layout = &self.layouts[entry];
-        let length = move |stripe: &&Stripe| layout.length(self.lost, stripe.lost, step);
-        self.stripes.iter().filter(move |stripe| length(stripe) > 0)
+        let layout = &self.repair.layouts[entry];
+        let length = move |stripe: &&Stripe| layout.length(self.repair.lost, stripe.lost, step);
+        self.repair
+            .stripes
+            .iter()
+            .filter(move |stripe| length(stripe) > 0)
     }
 
     fn receive<C: Comm>(&mut self, means: &Means<'_, C>, steps: Vec<(usize, usize)>) -> Result<()> {
@@ -345,7 +425,9 @@ impl<'a> Work<'a> {
             let parts: Vec<_> = self.active(entry, step).map(|stripe| stripe.lost).collect();
             let workers = self.active(entry, step).map(|stripe| stripe.worker(step));
             let workers: Vec<_> = workers.map(|worker| means.set.rank(worker)).collect();
-            let rooms = parts.iter().map(|part| self.rebuilt[entry].room(*part));
+            let rooms = parts
+                .iter()
+                .map(|part| self.repair.rebuilt[entry].room(*part));
             let recvs = workers.into_iter().zip(rooms).collect();
             arriving.push_back((means.comm.start(RETURN, vec![], recvs)?, entry, parts));
         }
@@ -355,12 +437,12 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn arrive<U: Underway>(&mut self, arriving: Option<(U, usize, Vec<Part>)>) -> Result<()> {
+    fn arrive<U: Underway<Room>>(&mut self, arriving: Option<(U, usize, Vec<Part>)>) -> Result<()> {
         let Some((underway, entry, parts)) = arriving else {
             return Ok(());
         };
         for (part, segment) in parts.into_iter().zip(underway.finish()?) {
-            self.rebuilt[entry].add(part, segment);
+            self.repair.rebuilt[entry].add(part, segment);
         }
         Ok(())
     }
@@ -394,7 +476,7 @@ impl<'a> Work<'a> {
         means: &Means<'_, C>,
         entry: usize,
         step: usize,
-    ) -> Result<Gathering<C::Underway>> {
+    ) -> Result<Gathering<C::Underway<Room>>> {
         let (set, mine) = (means.set, means.set.mine());
         let (mut sends, mut wanted) = (Vec::new(), Vec::new());
         for stripe in self.active(entry, step) {
@@ -403,7 +485,7 @@ impl<'a> Work<'a> {
                 if worker == mine && *position != mine {
                     wanted.push((
                         *position,
-                        self.layouts[entry].length(*position, *part, step),
+                        self.repair.layouts[entry].length(*position, *part, step),
                     ));
                 } else if worker != mine && *position == mine {
                     let segment = part.segment(&self.entries[entry], step);
@@ -414,7 +496,7 @@ impl<'a> Work<'a> {
         wanted.retain(|(_, length)| *length > 0);
         let room = wanted.into_iter().map(|(position, length)| {
             let mut room = self.transit.pop().unwrap_or_default();
-            room.resize(length, 0);
+            room.resize(length);
             (set.rank(position), room)
         });
         let recvs = room.collect();
@@ -429,8 +511,8 @@ impl<'a> Work<'a> {
     fn give_back<C: Comm>(
         &mut self,
         means: &Means<'_, C>,
-        gathering: Option<Gathering<C::Underway>>,
-    ) -> Result<Option<Returning<C::Underway>>> {
+        gathering: Option<Gathering<C::Underway<Room>>>,
+    ) -> Result<Option<Returning<C::Underway<Room>>>> {
         let Some(Gathering {
             underway,
             entry,
@@ -452,7 +534,7 @@ impl<'a> Work<'a> {
             self.transit.append(&mut arrived);
             arrived = rest;
         }
-        let lost = means.set.rank(self.lost);
+        let lost = means.set.rank(self.repair.lost);
         let sends = results
             .iter()
             .map(|result| (lost, result.clone()))
@@ -463,7 +545,7 @@ impl<'a> Work<'a> {
 
     /// What a stripe is made of on the rank that works on it.
     fn inputs(&self, set: &Set, stripe: &Stripe, entry: usize, step: usize) -> Inputs {
-        let (layout, mine) = (&self.layouts[entry], set.mine());
+        let (layout, mine) = (&self.repair.layouts[entry], set.mine());
         let has_some = |position, part| layout.length(position, part, step) > 0;
         let (own, others): (Vec<_>, Vec<_>) = stripe
             .sources
@@ -478,11 +560,11 @@ impl<'a> Work<'a> {
                 .iter()
                 .filter(|(p, part)| has_some(*p, *part))
                 .count(),
-            length: layout.length(self.lost, stripe.lost, step),
+            length: layout.length(self.repair.lost, stripe.lost, step),
         }
     }
 
-    fn recycle<U: Underway>(&mut self, returning: Option<Returning<U>>) -> Result<()> {
+    fn recycle<U: Underway<Room>>(&mut self, returning: Option<Returning<U>>) -> Result<()> {
         if let Some(Returning { underway, results }) = returning {
             underway.finish()?;
             self.transit

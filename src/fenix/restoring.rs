@@ -1,8 +1,9 @@
-//! Restoring: the ranks agree on what there is, repair what some have lost, agree again, and only then write.
+//! Restoring: the ranks agree on what there is, plan the repair of what some have lost, agree on what they will
+//! have then, and only after that repair and write. So those who have lost nothing write while others repair.
 
 use super::group::{Group, Member, Restored, Stamp};
-use super::reading::Reading;
-use super::repair::{Repaired, repair};
+use super::reading::{Reading, Stored};
+use super::repair::Plan;
 use super::snapshot::{Entries, Mark, recycle};
 use super::storing::Means;
 use super::{Error, Regions, Result, Target, agreement};
@@ -14,10 +15,12 @@ pub(super) struct Ready {
     indices: Vec<usize>,
     /// The one among `indices` to begin with.
     first: usize,
+    /// What this rank's set does about losses.
+    plan: Plan,
+    /// Why it can do nothing.
+    failure: Option<Error>,
     /// Those of which this rank has nothing that can be trusted.
     lost: Vec<usize>,
-    /// A repair of this set that did not take place.
-    failure: Option<Error>,
 }
 
 impl Ready {
@@ -43,7 +46,16 @@ impl<C: Comm> Group<C> {
         let mut ready = self.make_ready(member, stamp)?;
         let failure = ready.take_failure();
         let reading = failure.map_or_else(|| self.read(&ready, member, max_count), Err);
-        let reading = self.agree_on_reading(member, reading)?;
+        let agreed = self.agree_on_reading(member, reading).map(drop);
+        if !matches!(agreed, Err(Error::Comm(_))) {
+            self.repair(&mut ready, member)?;
+        }
+        agreed?;
+        let mut reading = self.read(&ready, member, max_count);
+        if self.settings.checksums {
+            reading = self.agree_on_reading(member, reading);
+        }
+        let reading = reading?;
         if let Some(target) = target {
             reading.write(target);
         }
@@ -65,7 +77,7 @@ impl<C: Comm> Group<C> {
         let first = first.ok_or_else(|| self.no_stamp(stamp))?;
         let snapshots = self.snapshots.kept.iter().skip(first);
         let reading = Reading::new(
-            snapshots.map(|snapshot| (snapshot, !snapshot.is_sound(member))),
+            snapshots.map(|snapshot| (snapshot, snapshot.sound_entries(member).map(Stored::all))),
             member,
             max_count,
         )?;
@@ -76,22 +88,53 @@ impl<C: Comm> Group<C> {
         Ok(self.restored(member, reading))
     }
 
-    /// Agrees with all ranks on the snapshots to read and repairs them as far as possible.
+    /// Agrees with all ranks on the snapshots to read and with this rank's set on how they are repaired.
     ///
     /// # Collective
     /// Called by all ranks of the group. An error is one for all of them.
     pub(super) fn make_ready(&mut self, member: i32, stamp: Stamp) -> Result<Ready> {
         self.settle();
         let mut ready = self.agree_on_snapshots(member, stamp)?;
-        match self.repair(member, &ready.indices) {
+        let kept = &self.snapshots.kept;
+        let snapshots = ready.indices.iter().map(|index| (*index, &kept[*index]));
+        let snapshots: Vec<_> = snapshots.collect();
+        let mut means = Means {
+            comm: self
+                .comm
+                .as_ref()
+                .ok_or(Error::Detached(self.settings.id))?,
+            set: &self.set,
+            memory: &mut self.memory,
+        };
+        match Plan::make(&mut means, member, &snapshots) {
             Err(Error::Comm(error)) => return Err(error.into()),
             Err(error) => ready.failure = Some(error),
-            Ok(repaired) => {
-                ready.lost = repaired.lost;
-                self.install(member, repaired.entries);
+            Ok(mut plan) => {
+                ready.lost = std::mem::take(&mut plan.lost);
+                ready.plan = plan;
             }
         }
         Ok(ready)
+    }
+
+    /// Carries out what was planned, if anything was.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set.
+    pub(super) fn repair(&mut self, ready: &mut Ready, member: i32) -> Result<()> {
+        let plan = std::mem::take(&mut ready.plan);
+        let mut means = Means {
+            comm: self
+                .comm
+                .as_ref()
+                .ok_or(Error::Detached(self.settings.id))?,
+            set: &self.set,
+            memory: &mut self.memory,
+        };
+        let repaired = plan.carry_out(&mut means, member, &self.snapshots.kept)?;
+        ready.lost.extend(repaired.lost);
+        self.install(member, repaired.entries);
+        Ok(())
     }
 
     /// Finds the snapshots that all ranks have and that this many ranks have made.
@@ -121,27 +164,10 @@ impl<C: Comm> Group<C> {
         Ok(Ready {
             first: usable.clone().take_while(|mark| **mark != first).count(),
             indices: usable.filter_map(index).collect(),
-            lost: Vec::new(),
+            plan: Plan::default(),
             failure: None,
+            lost: Vec::new(),
         })
-    }
-
-    fn repair(&mut self, member: i32, indices: &[usize]) -> Result<Repaired> {
-        let comm = self
-            .comm
-            .as_ref()
-            .ok_or(Error::Detached(self.settings.id))?;
-        let mut means = Means {
-            comm,
-            set: &self.set,
-            memory: &mut self.memory,
-        };
-        let kept = &self.snapshots.kept;
-        let snapshots: Vec<_> = indices
-            .iter()
-            .map(|index| (*index, &kept[*index]))
-            .collect();
-        repair(&mut means, member, &snapshots)
     }
 
     /// Takes in what was rebuilt; the newest share tells the attributes.
@@ -159,11 +185,20 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    /// What this rank has of the member, as far as it knows.
-    pub(super) fn read(&self, ready: &Ready, member: i32, max_count: u64) -> Result<Reading<'_>> {
+    /// What this rank has of the member, as far as it knows, or will have when the repair is done.
+    pub(super) fn read<'a>(
+        &'a self,
+        ready: &'a Ready,
+        member: i32,
+        max_count: u64,
+    ) -> Result<Reading<'a>> {
+        let stored = |index: usize| {
+            let present = || self.snapshots.kept[index].entries(member).map(Stored::all);
+            let useful = !ready.lost.contains(&index);
+            useful.then(|| ready.plan.coming(index).or_else(present))?
+        };
         let indices = ready.indices[ready.first..].iter();
-        let snapshots =
-            indices.map(|index| (&self.snapshots.kept[*index], ready.lost.contains(index)));
+        let snapshots = indices.map(|index| (&self.snapshots.kept[*index], stored(*index)));
         Reading::new(snapshots, member, max_count)
     }
 

@@ -98,10 +98,10 @@ impl Snapshot {
         }
     }
 
-    /// Whether this rank has what it stored of the member, and all as it was.
-    pub(super) fn is_sound(&self, member: i32) -> bool {
+    /// What this rank stored of the member, if it has all of it as it was.
+    pub(super) fn sound_entries(&self, member: i32) -> Option<&[Entry]> {
         let entries = self.entries(member);
-        entries.is_some_and(|entries| entries.iter().all(Entry::is_sound))
+        entries.filter(|entries| entries.iter().all(Entry::is_sound))
     }
 
     pub(super) fn bytes(&self) -> u64 {

@@ -19,6 +19,7 @@ use super::snapshot::Entry;
 use super::{Attributes, Error, Regions, Result, Source};
 use crate::comm::{Comm, Tag, Underway};
 use crate::erasure;
+use crate::pages::Room;
 
 /// What the steps of a transfer need.
 pub(super) struct Means<'a, C: Comm> {
@@ -34,7 +35,7 @@ impl<C: Comm> Means<'_, C> {
         tag: Tag,
         bytes: Vec<u8>,
         length: impl Fn(usize) -> usize,
-    ) -> Result<C::Underway> {
+    ) -> Result<C::Underway<Vec<u8>>> {
         let (bytes, rank) = (Arc::new(bytes), |position| self.set.rank(position));
         let sends = self.set.others().map(|to| (rank(to), bytes.clone()));
         let recvs = self
@@ -45,7 +46,11 @@ impl<C: Comm> Means<'_, C> {
     }
 
     /// Completes an exchange: the messages of all, by position.
-    pub(super) fn by_position(&self, exchange: C::Underway, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn by_position(
+        &self,
+        exchange: C::Underway<Vec<u8>>,
+        own: Vec<u8>,
+    ) -> Result<Vec<Vec<u8>>> {
         let mut messages = exchange.finish()?;
         messages.insert(self.set.mine(), own);
         Ok(messages)
@@ -62,7 +67,7 @@ pub(super) struct Offer {
 struct Own {
     share: Description,
     packed: Packed,
-    room: VecDeque<Vec<u8>>,
+    room: VecDeque<Room>,
     bytes: Bytes,
     copied: usize,
     /// Of each chunk, if shares carry checksums.
@@ -127,9 +132,9 @@ impl Own {
 
 /// The guard of this rank, and the segments that arrive for it.
 struct Guard {
-    room: VecDeque<Vec<u8>>,
+    room: VecDeque<Room>,
     /// For segments that only pass through; the guard keeps what arrives if it protects one share alone.
-    transit: Option<Vec<Vec<u8>>>,
+    transit: Option<Vec<Room>>,
     bytes: Bytes,
 }
 
@@ -148,26 +153,26 @@ impl Guard {
         })
     }
 
-    fn room_for(&mut self, length: usize) -> Vec<u8> {
+    fn room_for(&mut self, length: usize) -> Room {
         let room = match &mut self.transit {
             Some(transit) => transit.pop(),
             None => self.room.pop_front(),
         };
         let mut room = room.unwrap_or_default();
-        room.resize(length, 0);
+        room.resize(length);
         room
     }
 
     /// Adds the segment that those of a step make.
-    fn add(&mut self, mut arrived: Vec<Vec<u8>>) {
+    fn add(&mut self, mut arrived: Vec<Room>) {
         let Some(transit) = &mut self.transit else {
             let segments = arrived.into_iter();
             segments.for_each(|segment| self.bytes.push(0, Arc::new(segment)));
             return;
         };
-        if let Some(length) = arrived.iter().map(Vec::len).max() {
+        if let Some(length) = arrived.iter().map(|bytes| bytes.len()).max() {
             let mut segment = self.room.pop_front().unwrap_or_default();
-            segment.resize(length, 0);
+            segment.resize(length);
             let arrived: Vec<_> = arrived.iter().map(|bytes| &bytes[..]).collect();
             xor(&mut segment, &arrived);
             self.bytes.push(0, Arc::new(segment));
@@ -187,18 +192,27 @@ pub(super) fn xor(target: &mut [u8], pieces: &[&[u8]]) {
     }
 }
 
-enum Flight<U> {
-    Segments(U),
-    Sums(U),
+enum Flight<C: Comm> {
+    Segments(C::Underway<Room>),
+    Sums(C::Underway<Vec<u8>>),
+}
+
+impl<C: Comm> Flight<C> {
+    fn is_done(&mut self) -> bool {
+        match self {
+            Flight::Segments(segments) => segments.is_done(),
+            Flight::Sums(sums) => sums.is_done(),
+        }
+    }
 }
 
 /// A store all of whose segments are copied.
-pub(super) struct Storing<U> {
+pub(super) struct Storing<C: Comm> {
     shares: Vec<Description>,
     cuts: Vec<Cut>,
     own: Own,
     guard: Guard,
-    flights: VecDeque<Flight<U>>,
+    flights: VecDeque<Flight<C>>,
     failure: Option<Error>,
 }
 
@@ -211,18 +225,18 @@ pub(super) struct Manner {
     pub(super) at_once: usize,
 }
 
-impl<U: Underway> Storing<U> {
+impl<C: Comm> Storing<C> {
     /// Copies the share and starts all messages, completing only as many as `manner.at_once` asks for.
     ///
     /// # Collective
     /// Called by all ranks of the set, with an error by those that cannot take part.
-    pub(super) fn start<C: Comm<Underway = U>>(
+    pub(super) fn start(
         means: &mut Means<'_, C>,
         manner: Manner,
         member: i32,
         offer: Result<Offer>,
         source: &(impl Source + ?Sized),
-    ) -> Result<Storing<U>> {
+    ) -> Result<Storing<C>> {
         let mut offer = offer.and_then(|offer| reserve(means, manner, offer));
         let header = Header::of(member, offer.as_ref().map(|(own, _)| &own.share)).encode();
         let exchange = means.exchange(manner.tag, header.clone(), |_| HEADER)?;
@@ -249,7 +263,7 @@ impl<U: Underway> Storing<U> {
         Ok(storing)
     }
 
-    fn send<C: Comm<Underway = U>>(
+    fn send(
         &mut self,
         means: &mut Means<'_, C>,
         manner: Manner,
@@ -272,12 +286,7 @@ impl<U: Underway> Storing<U> {
         Ok(())
     }
 
-    fn start_step<C: Comm<Underway = U>>(
-        &mut self,
-        means: &Means<'_, C>,
-        tag: Tag,
-        step: usize,
-    ) -> Result<()> {
+    fn start_step(&mut self, means: &Means<'_, C>, tag: Tag, step: usize) -> Result<()> {
         let (set, mine) = (means.set, means.set.mine());
         let mut sends = Vec::new();
         for (chunk, to) in set.guards_of(mine) {
@@ -297,7 +306,7 @@ impl<U: Underway> Storing<U> {
     }
 
     /// Completes the oldest messages.
-    fn land<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> Result<()> {
+    fn land(&mut self, means: &Means<'_, C>) -> Result<()> {
         match self.flights.pop_front() {
             Some(Flight::Segments(segments)) => self.guard.add(segments.finish()?),
             Some(Flight::Sums(sums)) => {
@@ -314,8 +323,8 @@ impl<U: Underway> Storing<U> {
 
     /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either. That one
     /// tells of a failure too.
-    pub(super) fn is_done<C: Comm<Underway = U>>(&mut self, means: &Means<'_, C>) -> bool {
-        while let Some(Flight::Segments(first) | Flight::Sums(first)) = self.flights.front_mut() {
+    pub(super) fn is_done(&mut self, means: &Means<'_, C>) -> bool {
+        while let Some(first) = self.flights.front_mut() {
             if self.failure.is_some() {
                 return true;
             }
@@ -327,10 +336,7 @@ impl<U: Underway> Storing<U> {
         true
     }
 
-    pub(super) fn finish<C: Comm<Underway = U>>(
-        mut self,
-        means: &mut Means<'_, C>,
-    ) -> Result<Entry> {
+    pub(super) fn finish(mut self, means: &mut Means<'_, C>) -> Result<Entry> {
         self.failure.take().map_or(Ok(()), Err)?;
         while !self.flights.is_empty() {
             self.land(means)?;

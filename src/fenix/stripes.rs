@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::set::{Cut, Set};
 use super::share::Description;
 use super::snapshot::Entry;
+use crate::pages::Room;
 
 /// A part of what a rank has of an entry.
 #[derive(Clone, Copy)]
@@ -57,7 +58,7 @@ impl Part {
         }
     }
 
-    pub(super) fn segment(self, entry: &Entry, step: usize) -> Option<&Arc<Vec<u8>>> {
+    pub(super) fn segment(self, entry: &Entry, step: usize) -> Option<&Arc<Room>> {
         match self {
             Part::Chunk(chunk) => entry.own.segment(chunk, step),
             Part::Guard => entry.guard.as_ref()?.segment(0, step),

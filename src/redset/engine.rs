@@ -293,14 +293,14 @@ enum Input {
 /// A step whose sources are on their way to the workers.
 struct Gathering<C: Comm> {
     step: Step,
-    underway: C::Underway,
+    underway: C::Underway<Vec<u8>>,
 }
 
 /// A step whose results are on their way to the targets.
 struct Returning<C: Comm> {
     places: Vec<Place>,
     sent: Vec<Arc<Vec<u8>>>,
-    underway: C::Underway,
+    underway: C::Underway<Vec<u8>>,
 }
 
 struct Machine<'a, C, S> {

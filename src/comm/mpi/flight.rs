@@ -8,7 +8,7 @@ use mpi_sys::{self as ffi, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
 
 use super::failure::Place;
 use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, no_status};
-use crate::comm::{Error, Result, Tag, Underway};
+use crate::comm::{Buffer, Error, Result, Tag, Underway};
 
 /// One piece of an expected message.
 struct Incoming {
@@ -209,14 +209,14 @@ impl Flight {
 
 /// A flight that owns its buffers. They are not touched before it has ended, and not freed either if it
 /// is forgotten.
-pub struct Journey {
+pub struct Journey<B> {
     flight: Flight,
-    sent: Vec<Arc<Vec<u8>>>,
-    received: Vec<Vec<u8>>,
+    sent: Vec<Arc<B>>,
+    received: Vec<B>,
 }
 
-impl Journey {
-    pub(super) fn with(messages: usize) -> Journey {
+impl<B: Buffer> Journey<B> {
+    pub(super) fn with(messages: usize) -> Journey<B> {
         Journey {
             flight: Flight::new(messages),
             sent: Vec::new(),
@@ -224,32 +224,34 @@ impl Journey {
         }
     }
 
-    pub(super) fn receive(&mut self, on: &MpiComm, tag: Tag, from: usize, mut bytes: Vec<u8>) {
+    pub(super) fn receive(&mut self, on: &MpiComm, tag: Tag, from: usize, mut bytes: B) {
         let message = self.received.len();
-        let started = self.flight.start_recv(on, tag, message, from, &mut bytes);
+        let started = self
+            .flight
+            .start_recv(on, tag, message, from, bytes.as_mut());
         self.flight.note(started);
         self.received.push(bytes);
     }
 
-    pub(super) fn send(&mut self, on: &MpiComm, tag: Tag, to: usize, bytes: Arc<Vec<u8>>) {
-        let started = self.flight.start_send(on, tag, to, &bytes);
+    pub(super) fn send(&mut self, on: &MpiComm, tag: Tag, to: usize, bytes: Arc<B>) {
+        let started = self.flight.start_send(on, tag, to, (*bytes).as_ref());
         self.flight.note(started);
         self.sent.push(bytes);
     }
 }
 
-impl Underway for Journey {
+impl<B: Buffer> Underway<B> for Journey<B> {
     fn is_done(&mut self) -> bool {
         self.flight.has_landed()
     }
 
-    fn finish(mut self) -> Result<Vec<Vec<u8>>> {
+    fn finish(mut self) -> Result<Vec<B>> {
         let ended = self.flight.land();
         ended.map(|()| std::mem::take(&mut self.received))
     }
 }
 
-impl Drop for Journey {
+impl<B> Drop for Journey<B> {
     fn drop(&mut self) {
         let _ = self.flight.land();
     }

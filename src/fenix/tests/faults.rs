@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::comm::{self, Limit, Op, Tag, Underway};
+use crate::comm::{self, Buffer, Limit, Op, Tag, Underway};
 
 /// A communicator whose rank dies after so many operations.
 struct Mortal {
@@ -12,8 +12,8 @@ struct Mortal {
     left: Arc<AtomicUsize>,
 }
 
-struct MortalUnderway {
-    underway: <LocalComm as Comm>::Underway,
+struct MortalUnderway<B: Buffer> {
+    underway: <LocalComm as Comm>::Underway<B>,
     left: Arc<AtomicUsize>,
 }
 
@@ -38,19 +38,19 @@ impl Mortal {
     }
 }
 
-impl Underway for MortalUnderway {
+impl<B: Buffer> Underway<B> for MortalUnderway<B> {
     fn is_done(&mut self) -> bool {
         self.underway.is_done()
     }
 
-    fn finish(self) -> comm::Result<Vec<Vec<u8>>> {
+    fn finish(self) -> comm::Result<Vec<B>> {
         live(&self.left)?;
         self.underway.finish()
     }
 }
 
 impl Comm for Mortal {
-    type Underway = MortalUnderway;
+    type Underway<B: Buffer> = MortalUnderway<B>;
 
     fn rank(&self) -> usize {
         self.comm.rank()
@@ -87,12 +87,12 @@ impl Comm for Mortal {
         self.alive()?.transfer_limited(tag, limit, sends, recvs)
     }
 
-    fn start(
+    fn start<B: Buffer>(
         &self,
         tag: Tag,
-        sends: Vec<(usize, Arc<Vec<u8>>)>,
-        recvs: Vec<(usize, Vec<u8>)>,
-    ) -> comm::Result<MortalUnderway> {
+        sends: Vec<(usize, Arc<B>)>,
+        recvs: Vec<(usize, B)>,
+    ) -> comm::Result<MortalUnderway<B>> {
         Ok(MortalUnderway {
             underway: self.alive()?.start(tag, sends, recvs)?,
             left: self.left.clone(),

@@ -1,0 +1,201 @@
+//! A repair that cannot succeed ends in an error.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Process, ROUNDS};
+use crate::comm::local::LocalComm;
+use crate::comm::{self, Agreement, Buffer, Comm, Limit, Op, Resilient, Tag};
+use crate::fenix::Error;
+
+/// What goes wrong after the start.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Flaw {
+    #[default]
+    None,
+    /// Others are never where this process is.
+    Apart,
+    /// No communicator of the living can be made.
+    NoShrink,
+}
+
+#[derive(Default)]
+struct Observed {
+    flaw: Cell<Flaw>,
+    agreements: Cell<usize>,
+    shrinks: Cell<usize>,
+}
+
+/// A process alone in its communicator, whose repair does not succeed.
+#[derive(Clone, Default)]
+struct Hopeless(Rc<Observed>);
+
+fn count(cell: &Cell<usize>) {
+    cell.set(cell.get() + 1);
+}
+
+impl Resilient for Hopeless {
+    fn revoke(&self) {}
+
+    fn is_revoked(&self) -> bool {
+        false
+    }
+
+    fn shrink(&self) -> comm::Result<Self> {
+        count(&self.0.shrinks);
+        match self.0.flaw.get() {
+            Flaw::NoShrink => Err(comm::Error::ProcessFailed { call: "shrink" }),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    fn agree(&self, flag: u32) -> comm::Result<Agreement> {
+        count(&self.0.agreements);
+        Ok(Agreement {
+            flag: if self.0.flaw.get() == Flaw::Apart {
+                0
+            } else {
+                flag
+            },
+            someone_failed: true,
+        })
+    }
+
+    fn failed(&self) -> comm::Result<Vec<usize>> {
+        Ok(Vec::new())
+    }
+
+    fn split_for_user(&self, joins: bool, _key: i32) -> comm::Result<Option<(Self, Self)>> {
+        Ok(joins.then(|| (self.clone(), self.clone())))
+    }
+
+    fn signal(&self, _to: usize) {}
+
+    fn signalled(&self) -> comm::Result<bool> {
+        Ok(false)
+    }
+}
+
+/// Alone: what others would say is what it says itself.
+impl Comm for Hopeless {
+    type Underway<B: Buffer> = <LocalComm as Comm>::Underway<B>;
+
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn allgather(&self, mine: &[u8], all: &mut [u8]) -> comm::Result<()> {
+        all.copy_from_slice(mine);
+        Ok(())
+    }
+
+    fn barrier(&self) -> comm::Result<()> {
+        Ok(())
+    }
+
+    fn bcast(&self, _root: usize, _bytes: &mut [u8]) -> comm::Result<()> {
+        Ok(())
+    }
+
+    fn allreduce(&self, _op: Op, _values: &mut [u64]) -> comm::Result<()> {
+        Ok(())
+    }
+
+    fn scan(&self, _op: Op, _values: &mut [u64]) -> comm::Result<()> {
+        Ok(())
+    }
+
+    fn alltoall(&self, values: &[u64]) -> comm::Result<Vec<u64>> {
+        Ok(values.to_vec())
+    }
+
+    fn send(&self, to: usize, _tag: Tag, _bytes: &[u8]) -> comm::Result<()> {
+        Err(comm::Error::PeerGone(to))
+    }
+
+    fn recv(&self, from: usize, _tag: Tag, _bytes: &mut [u8]) -> comm::Result<()> {
+        Err(comm::Error::PeerGone(from))
+    }
+
+    fn transfer(
+        &self,
+        _tag: Tag,
+        _sends: &[(usize, &[u8])],
+        _recvs: &mut [(usize, &mut [u8])],
+    ) -> comm::Result<()> {
+        Err(comm::Error::PeerGone(0))
+    }
+
+    fn transfer_limited(
+        &self,
+        tag: Tag,
+        _limit: Limit,
+        sends: &[(usize, &[u8])],
+        recvs: &mut [(usize, &mut [u8])],
+    ) -> comm::Result<()> {
+        self.transfer(tag, sends, recvs)
+    }
+
+    fn start<B: Buffer>(
+        &self,
+        _tag: Tag,
+        _sends: Vec<(usize, Arc<B>)>,
+        _recvs: Vec<(usize, B)>,
+    ) -> comm::Result<Self::Underway<B>> {
+        Err(comm::Error::PeerGone(0))
+    }
+
+    fn deliver(
+        &self,
+        _tag: Tag,
+        messages: Vec<(usize, Vec<u8>)>,
+    ) -> comm::Result<Vec<(usize, Vec<u8>)>> {
+        Ok(messages)
+    }
+
+    fn split(&self, color: Option<u32>, _key: i32) -> comm::Result<Option<Self>> {
+        Ok(color.map(|_| self.clone()))
+    }
+}
+
+/// A process that has started well and then meets the flaw in its recovery; what was counted in that.
+fn recover(flaw: Flaw) -> (Result<(), Error>, usize, usize) {
+    let given = Hopeless::default();
+    let mut process = Process::start(&given, 0).unwrap();
+    given.0.agreements.set(0);
+    given.0.shrinks.set(0);
+    given.0.flaw.set(flaw);
+    let recovered = process.recover();
+    let observed = &given.0;
+    (recovered, observed.agreements.get(), observed.shrinks.get())
+}
+
+#[test]
+fn a_sound_process_recovers() {
+    assert!(recover(Flaw::None).0.is_ok());
+}
+
+#[test]
+fn a_meeting_to_which_others_never_come_is_given_up() {
+    let (recovered, meetings, shrinks) = recover(Flaw::Apart);
+    assert!(
+        matches!(recovered, Err(Error::Unrepairable(_))),
+        "{recovered:?}"
+    );
+    assert_eq!((meetings, shrinks), (ROUNDS, 0));
+}
+
+#[test]
+fn a_world_that_cannot_be_made_is_given_up() {
+    let (recovered, _, shrinks) = recover(Flaw::NoShrink);
+    let Err(Error::Unrepairable(text)) = recovered else {
+        panic!("{recovered:?}");
+    };
+    assert!(text.contains("attempts"), "{text}");
+    assert_eq!(shrinks, 4);
+}
