@@ -25,9 +25,9 @@ use crate::{erasure, log};
 
 const TAG: Tag = 0x6472;
 /// All blocks of a step together: they should stay in a processor's cache.
-const STEP: u64 = 1 << 20;
+const STEP: u64 = 512 << 10;
 const SHORTEST: u64 = 32 << 10;
-const LONGEST: u64 = 256 << 10;
+const LONGEST: u64 = 64 << 10;
 
 /// Carries out `flows`. Returns false if that was not possible; what was written then is worth nothing.
 ///
