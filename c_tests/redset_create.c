@@ -396,11 +396,13 @@ static void settings(void)
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_SET_SIZE, 3);
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_CHECKSUM, 0);
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_SALVAGE, 0);
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_DIRECT, 0);
   kvtree_util_set_bytecount(config, REDSET_KEY_CONFIG_MPI_BUF_SIZE, 12345);
   CHECK(redset_config(config) == config);
   CHECK_INT(setting(REDSET_KEY_CONFIG_SET_SIZE), 3);
   CHECK_INT(setting(REDSET_KEY_CONFIG_CHECKSUM), 0);
   CHECK_INT(setting(REDSET_KEY_CONFIG_SALVAGE), 0);
+  CHECK_INT(setting(REDSET_KEY_CONFIG_DIRECT), 0);
   CHECK_INT(setting(REDSET_KEY_CONFIG_MPI_BUF_SIZE), 12345);
 
   /* Nothing is half applied. */
@@ -418,6 +420,7 @@ static void settings(void)
   kvtree_unset(config, "SET_SIZE");
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_SET_SIZE, 8);
   kvtree_util_set_int(config, REDSET_KEY_CONFIG_CHECKSUM, 1);
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_DIRECT, 1);
   CHECK(redset_config(config) == config);
   kvtree_delete(&config);
 }

@@ -264,6 +264,15 @@ static void under_another_name(void)
   kvtree_delete(&report);
 }
 
+/* Whether ranks of one node open each other's files, or send messages as ranks of different nodes do. */
+static void set_direct(int on)
+{
+  kvtree* config = kvtree_new();
+  kvtree_util_set_int(config, REDSET_KEY_CONFIG_DIRECT, on);
+  CHECK(redset_config(config) == config);
+  kvtree_delete(&config);
+}
+
 static void with(struct scheme s)
 {
   begin(s);
@@ -292,8 +301,10 @@ int main(int argc, char** argv)
   MPI_Comm_size(comm, &size);
   signal(SIGXFSZ, SIG_IGN); /* writing beyond the limit is an error, not the end */
   struct scheme schemes[] = {{REDSET_COPY_XOR, 1}, {REDSET_COPY_PARTNER, 1}, {REDSET_COPY_RS, 1}, {REDSET_COPY_RS, 2}};
-  for (int i = 0; i < 4; i += check_crowded() ? 3 : 1)
+  for (int i = 0; i < 4; i += check_crowded() ? 3 : 1) {
+    set_direct(i % 2 == 0);
     if (schemes[i].extra < size) with(schemes[i]);
+  }
   MPI_Comm_free(&comm);
   return check_result_mpi();
 }

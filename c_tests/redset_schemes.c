@@ -283,10 +283,10 @@ static void protects(struct scheme s, long scale, int most)
   MPI_Barrier(comm);
 }
 
-static void set_checksums(int on)
+static void set(const char* key, int value)
 {
   kvtree* config = kvtree_new();
-  kvtree_util_set_int(config, REDSET_KEY_CONFIG_CHECKSUM, on);
+  kvtree_util_set_int(config, key, value);
   CHECK(redset_config(config) == config);
   kvtree_delete(&config);
 }
@@ -324,11 +324,16 @@ int main(int argc, char** argv)
   MPI_Barrier(comm);
   every_scheme(5000, check_crowded() ? 1 : size < 4 ? 12 : 5);
   if (!check_crowded()) every_scheme(0, 1);
-  set_checksums(0);
+  set(REDSET_KEY_CONFIG_CHECKSUM, 0);
   if (!check_crowded()) every_scheme(3, 3);
   else protects((struct scheme){REDSET_COPY_XOR, size, 0}, 3, 1);
-  set_checksums(1);
+  set(REDSET_KEY_CONFIG_CHECKSUM, 1);
   large_files();
+  /* Once more by messages, as between nodes. */
+  set(REDSET_KEY_CONFIG_DIRECT, 0);
+  large_files();
+  if (!check_crowded()) every_scheme(700, 3);
+  set(REDSET_KEY_CONFIG_DIRECT, 1);
   /* More ranks are left than a rebuild needs to read from. */
   if (size == 5) protects((struct scheme){REDSET_COPY_RS, 5, 3}, 5000, 4);
   CHECK_OK(redset_finalize());

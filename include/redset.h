@@ -58,8 +58,9 @@ int redset_finalize(void);
  * DEBUG (int): above 0, errors are logged unless a log level was chosen. SETSIZE (int): least size of
  * the sets that redset_create makes. MPI_BUF_SIZE (byte count): largest message. CHECKSUM (int): 0
  * leaves checksums out of new redundancy files. SALVAGE (int): 1 lets recover rebuild all it can although
- * more ranks have lost something than the scheme promises to survive. The last two are shown only once
- * they were set.
+ * more ranks have lost something than the scheme promises to survive. DIRECT (int): 0 lets ranks of one
+ * node send each other messages instead of reading and writing each other's files. The last three are
+ * shown only once they were set.
  *
  * # Returns
  * `config`; NULL if a key or a value is not known, and then nothing is changed. Called with NULL: a new

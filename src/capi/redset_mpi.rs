@@ -137,8 +137,9 @@ pub extern "C" fn redset_finalize() -> c_int {
 /// DEBUG (int): above 0, errors are logged unless a log level was chosen. SETSIZE (int): least size of
 /// the sets that redset_create makes. MPI_BUF_SIZE (byte count): largest message. CHECKSUM (int): 0
 /// leaves checksums out of new redundancy files. SALVAGE (int): 1 lets recover rebuild all it can although
-/// more ranks have lost something than the scheme promises to survive. The last two are shown only once
-/// they were set.
+/// more ranks have lost something than the scheme promises to survive. DIRECT (int): 0 lets ranks of one
+/// node send each other messages instead of reading and writing each other's files. The last three are
+/// shown only once they were set.
 ///
 /// # Returns
 /// `config`; NULL if a key or a value is not known, and then nothing is changed. Called with NULL: a new
@@ -316,12 +317,9 @@ fn check_same<const N: usize>(comm: &impl Comm, what: &str, wanted: [u64; N]) ->
 fn check_settings(comm: &impl Comm) -> Result<()> {
     let config = Config::current();
     let buf_size = config.buf_size.map_or(0, |bytes| bytes as u64);
-    let (checksums, salvages) = (config.checksums(), config.salvages());
-    check_same(
-        comm,
-        "settings",
-        [buf_size, checksums.into(), salvages.into()],
-    )
+    let switches = [config.checksums(), config.salvages(), config.is_direct()];
+    let [checksums, salvages, direct] = switches.map(u64::from);
+    check_same(comm, "settings", [buf_size, checksums, salvages, direct])
 }
 
 /// Deletes a descriptor and sets the pointer to NULL.

@@ -50,6 +50,8 @@ struct World {
     state: Mutex<State>,
     /// One for each thread.
     news: Vec<Condvar>,
+    /// The node of each thread.
+    nodes: Vec<u64>,
 }
 
 impl World {
@@ -130,9 +132,16 @@ pub struct LocalComm {
 /// # Panics
 /// If a rank panics, after all ranks have ended.
 pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
+    run_on(vec![0; size], f)
+}
+
+/// As [`run`] with one rank on each of these nodes; a node may be named several times.
+pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
+    let size = nodes.len();
     let world = Arc::new(World {
         state: Mutex::default(),
         news: (0..size).map(|_| Condvar::new()).collect(),
+        nodes,
     });
     world.lock().gone = vec![false; size];
     let rank_main = |rank| {
@@ -292,6 +301,10 @@ impl Comm for LocalComm {
 
     fn size(&self) -> usize {
         self.members.len()
+    }
+
+    fn node(&self) -> u64 {
+        self.world.nodes[self.members[self.rank]]
     }
 
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {

@@ -15,6 +15,7 @@ mod agree;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+mod node;
 mod resilient;
 #[cfg(feature = "mpi")]
 pub mod ulfm;
@@ -89,6 +90,12 @@ pub trait Comm: Sized {
 
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
+
+    /// Names the node that this rank runs on: ranks with the same number find the same file under the same
+    /// path, if they find it at all.
+    fn node(&self) -> u64 {
+        node::of_this_process()
+    }
 
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()>;
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()>;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::engine::{self, Limits};
+use super::engine::Means;
 use super::flow::{Have, Part};
 use super::header::{self, Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
@@ -150,10 +150,9 @@ fn write_redundancy<C: Comm>(
         .files
         .iter()
         .map(|file| (file.clone(), file.path.clone()));
-    let chunk = pieces.chunk().unwrap_or(u64::MAX);
     let summed = config.checksums() && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
-        Data::new(located.collect(), chunk, config.checksums()),
+        Data::new(located.collect(), config.checksums()),
         Payload::new(names::part(file), length, lengths, summed),
     );
     let begun = unfinished.and(member.payload.begin());
@@ -165,7 +164,7 @@ fn write_redundancy<C: Comm>(
         comm.size()
     ];
     let flows = pieces.flows(&have).unwrap_or_default();
-    let ran = engine::run(comm, &flows, Limits::usual(config.buf_size), &mut member);
+    let ran = set.carry_out(&flows, Means::usual(config), &mut member);
     // SINGLE has no flows: what nobody needed has not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun

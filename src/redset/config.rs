@@ -13,6 +13,7 @@ const MPI_BUF_SIZE: &CStr = c"MPI_BUF_SIZE";
 /// check that they know every key.
 const CHECKSUM: &CStr = c"CHECKSUM";
 const SALVAGE: &CStr = c"SALVAGE";
+const DIRECT: &CStr = c"DIRECT";
 
 /// Shown as MPI_BUF_SIZE until the user sets it.
 const USUAL_BUF_SIZE: i32 = 1 << 20;
@@ -29,6 +30,8 @@ pub struct Config {
     /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme
     /// promises to survive; if not set, not.
     pub salvage: Option<bool>,
+    /// Whether ranks of one node read and write each other's files; if not set, they do.
+    pub direct: Option<bool>,
 }
 
 static CURRENT: Mutex<Config> = Mutex::new(Config {
@@ -37,6 +40,7 @@ static CURRENT: Mutex<Config> = Mutex::new(Config {
     buf_size: None,
     checksum: None,
     salvage: None,
+    direct: None,
 });
 
 impl Config {
@@ -56,6 +60,10 @@ impl Config {
         self.salvage.unwrap_or(false)
     }
 
+    pub fn is_direct(&self) -> bool {
+        self.direct.unwrap_or(true)
+    }
+
     /// These settings, with those that `tree` names changed. Any key or value that is not known is an
     /// error.
     pub fn changed_by(mut self, tree: TreeRef) -> Result<Config> {
@@ -67,6 +75,7 @@ impl Config {
                 _ if key == MPI_BUF_SIZE => self.buf_size = Some(buf_size(tree)?),
                 _ if key == CHECKSUM => self.checksum = Some(tree.value_int(key)? != 0),
                 _ if key == SALVAGE => self.salvage = Some(tree.value_int(key)? != 0),
+                _ if key == DIRECT => self.direct = Some(tree.value_int(key)? != 0),
                 _ => return Err(Error::ConfigKey(key.to_string_lossy().into_owned())),
             }
         }
@@ -79,7 +88,12 @@ impl Config {
         edit.set_int(DEBUG, self.debug);
         edit.set_int(SET_SIZE, self.set_size);
         edit.set_int(MPI_BUF_SIZE, self.buf_size.unwrap_or(USUAL_BUF_SIZE));
-        for (key, setting) in [(CHECKSUM, self.checksum), (SALVAGE, self.salvage)] {
+        let ours = [
+            (CHECKSUM, self.checksum),
+            (SALVAGE, self.salvage),
+            (DIRECT, self.direct),
+        ];
+        for (key, setting) in ours {
             if let Some(setting) = setting {
                 edit.set_int(key, setting.into());
             }

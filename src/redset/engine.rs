@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Result;
 use super::flow::{Flow, Part, Place, Workers};
+use super::{Config, Result};
 use crate::comm::{Comm, Tag, Underway};
 use crate::erasure;
 
@@ -38,27 +38,31 @@ pub(super) trait Streams {
     fn write(&mut self, part: Part, offset: u64, block: &[u8]) -> Result<()>;
 }
 
-/// Limits for the buffers.
+/// What may be used to carry out flows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct Means {
     /// The longest block, if it is not left to the schedule.
     block: Option<u64>,
-    budget: u64,
+    /// For all blocks together.
+    pub(super) budget: u64,
+    /// Whether ranks of one node may open each other's files.
+    pub(super) direct: bool,
 }
 
-impl Limits {
-    /// Of one rank in a process of its own; `largest` is the longest message the user wants.
-    pub(super) fn usual(largest: Option<i32>) -> Limits {
-        let largest = largest.and_then(|bytes| u64::try_from(bytes).ok());
-        Limits {
+impl Means {
+    /// Of one rank in a process of its own.
+    pub(super) fn usual(config: &Config) -> Means {
+        let largest = config.buf_size.and_then(|bytes| u64::try_from(bytes).ok());
+        Means {
             block: largest.map(|bytes| bytes.clamp(1, BUDGET)),
             budget: BUDGET,
+            direct: config.is_direct(),
         }
     }
 
     /// For `ranks` ranks in one process.
-    pub(super) fn shared_by(self, ranks: usize) -> Limits {
-        Limits {
+    pub(super) fn shared_by(self, ranks: usize) -> Means {
+        Means {
             budget: self.budget / ranks as u64,
             ..self
         }
@@ -68,15 +72,15 @@ impl Limits {
 /// Carries out `flows`; `streams` are the bytes of this rank.
 ///
 /// # Collective
-/// Called by all ranks of `comm` with the same flows and limits. The error is this rank's own: a broken
+/// Called by all ranks of `comm` with the same flows and means. The error is this rank's own: a broken
 /// transport at once, a failed write after all ranks are done.
 pub(super) fn run<C: Comm>(
     comm: &C,
     flows: &[Flow],
-    limits: Limits,
+    means: Means,
     streams: &mut impl Streams,
 ) -> Result<()> {
-    let schedule = Schedule::new(flows, limits);
+    let schedule = Schedule::new(flows, means);
     let mut machine = Machine {
         comm,
         flows,
@@ -125,18 +129,18 @@ struct Schedule<'a> {
 impl Schedule<'_> {
     /// Takes as many flows and as long blocks as the budget allows, first fewer flows, then shorter
     /// blocks.
-    fn new(flows: &[Flow], limits: Limits) -> Schedule<'_> {
+    fn new(flows: &[Flow], means: Means) -> Schedule<'_> {
         let longest = flows.iter().map(|flow| flow.length).max().unwrap_or(0);
-        let block = limits.block.unwrap_or_else(|| usual_block(flows));
+        let block = means.block.unwrap_or_else(|| usual_block(flows));
         let mut schedule = Schedule {
             flows,
             block: block.min(longest).max(1),
             width: flows.len().max(1),
         };
-        while schedule.memory() > limits.budget && schedule.width > 1 {
+        while schedule.memory() > means.budget && schedule.width > 1 {
             schedule.width = schedule.width.div_ceil(2);
         }
-        while schedule.memory() > limits.budget && schedule.block > 1 {
+        while schedule.memory() > means.budget && schedule.block > 1 {
             schedule.block = schedule.block.div_ceil(2);
         }
         schedule

@@ -75,6 +75,7 @@ impl<C: Comm> Redset<C> {
         let map: Vec<_> = map.map(|n| u64::from_le_bytes(*n) as usize).collect();
         let (left, right) = neighbours(&comm, &map)?;
         let set = Set {
+            on_one_node: on_one_node(&comm)?,
             comm,
             map,
             left,
@@ -86,6 +87,13 @@ impl<C: Comm> Redset<C> {
             set: Some(set),
         })
     }
+}
+
+pub(super) fn on_one_node<C: Comm>(comm: &C) -> Result<bool> {
+    let node = comm.node();
+    let mut least = [node, !node];
+    comm.allreduce(Op::Min, &mut least)?;
+    Ok(least[0] == !least[1])
 }
 
 /// A communicator of its own with the same ranks.

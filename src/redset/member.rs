@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use super::engine::Streams;
 use super::flow::Part;
 use super::header::Record;
-use super::sums::Sums;
+use super::reach::{Extent, Reach, Stream};
+use super::sums::{Sum, Sums};
 use super::{Error, Result};
 use crate::storage::file::{open_rdwr_create, open_read, sync};
 use crate::storage::place::{
-    create, read_at, remove, rename, set_attributes, sync_parent, write_at,
+    create, identity, read_at, remove, rename, set_attributes, sync_parent, write_at,
 };
 
 /// At most so many files of a rank are open at once.
@@ -37,6 +38,25 @@ impl Member {
             data,
             payload,
             unread: [None, None],
+        }
+    }
+
+    /// Where others of this node find both parts; lost files are begun so that they can.
+    pub(super) fn reach(&mut self) -> Result<Reach> {
+        Ok(Reach {
+            data: self.data.reach()?,
+            payload: self.payload.reach()?,
+        })
+    }
+
+    /// Takes over what another rank has summed up.
+    pub(super) fn insert_sum(&mut self, part: Part, sum: Sum) {
+        let sums = match part {
+            Part::Data => &mut self.data.sums,
+            Part::Payload => &mut self.payload.sums,
+        };
+        if let Some(sums) = sums {
+            sums.insert(sum);
         }
     }
 
@@ -94,8 +114,7 @@ enum State {
 }
 
 impl Data {
-    /// `chunk` is the distance of the places at which the stream is read at the same time.
-    pub(super) fn new(files: Vec<(Record, PathBuf)>, chunk: u64, checksums: bool) -> Data {
+    pub(super) fn new(files: Vec<(Record, PathBuf)>, checksums: bool) -> Data {
         let mut length = 0;
         let file = |(record, path): (Record, PathBuf)| {
             let start = length;
@@ -109,7 +128,7 @@ impl Data {
         };
         let files: Vec<_> = files.into_iter().map(file).collect();
         let starts = files.iter().map(|file| file.range.start);
-        let sums = checksums.then(|| Sums::new(length, starts, chunk));
+        let sums = checksums.then(|| Sums::new(length, starts));
         Data {
             sums,
             files,
@@ -125,6 +144,36 @@ impl Data {
                 file.state = State::Lost;
             }
         }
+    }
+
+    fn reach(&mut self) -> Result<Stream> {
+        let mut extents = Vec::new();
+        for (index, file) in self.files.iter_mut().enumerate() {
+            if file.range.is_empty() {
+                continue;
+            }
+            let is_new = file.state != State::Kept;
+            let path = match is_new {
+                true => beside(&file.path),
+                false => file.path.clone(),
+            };
+            if is_new {
+                open_one(&mut self.open, index, || file.open_beside())?;
+            }
+            extents.push(Extent {
+                start: file.range.start,
+                length: file.range.end - file.range.start,
+                offset: 0,
+                is_new,
+                file: identity(&path)?,
+                path: absolute(&path),
+            });
+        }
+        Ok(Stream {
+            length: self.length,
+            summed: self.sums.is_some(),
+            extents,
+        })
     }
 
     fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
@@ -281,20 +330,24 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The descriptor of a file, opened if it is not among the open ones.
-fn open_one(
-    open: &mut VecDeque<(usize, OwnedFd)>,
-    index: usize,
+pub(super) fn open_one<F: PartialEq>(
+    open: &mut VecDeque<(F, OwnedFd)>,
+    file: F,
     how: impl FnOnce() -> Result<OwnedFd>,
 ) -> Result<&OwnedFd> {
-    let at = match open.iter().position(|(known, _)| *known == index) {
+    let at = match open.iter().position(|(known, _)| *known == file) {
         Some(at) => at,
         None => {
             let fd = how()?;
             if open.len() == OPEN {
                 open.pop_front();
             }
-            open.push_back((index, fd));
+            open.push_back((file, fd));
             open.len() - 1
         }
     };
@@ -321,6 +374,8 @@ pub(super) struct Payload {
     /// Lengths of the parity chunks or copies in it.
     pieces: Vec<u64>,
     fd: Option<OwnedFd>,
+    /// Made anew, to be written.
+    is_new: bool,
     sums: Option<Sums>,
 }
 
@@ -333,18 +388,43 @@ impl Payload {
             Some(*end)
         });
         Payload {
-            sums: checksums.then(|| Sums::new(length, ends, u64::MAX)),
+            sums: checksums.then(|| Sums::new(length, ends)),
             path,
             header,
             pieces,
             fd: None,
+            is_new: false,
         }
     }
 
     /// Makes the file anew.
     pub(super) fn begin(&mut self) -> Result<()> {
         self.fd = Some(create(&self.path, 0o666)?);
+        self.is_new = true;
         Ok(())
+    }
+
+    fn reach(&self) -> Result<Stream> {
+        let (file, path) = (identity(&self.path)?, absolute(&self.path));
+        let mut length = 0;
+        let extent = |piece: &u64| {
+            let start = length;
+            length += piece;
+            Extent {
+                start,
+                length: *piece,
+                offset: self.header + start,
+                is_new: self.is_new,
+                file,
+                path: path.clone(),
+            }
+        };
+        let pieces = self.pieces.iter().filter(|piece| **piece > 0);
+        Ok(Stream {
+            extents: pieces.map(extent).collect(),
+            summed: self.sums.is_some(),
+            length,
+        })
     }
 
     fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::apply::{gather_u64, infos, unpack};
-use super::engine::{self, Limits};
+use super::engine::Means;
 use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
@@ -162,16 +162,16 @@ impl<'a, C: Comm> Members<'a, C> {
     ///
     /// # Collective
     /// Called by all ranks of the set. All come out of it together; an error may be this rank's alone.
-    pub(super) fn repair(mut self, limits: Limits, salvage: bool) -> Result<Repair> {
+    pub(super) fn repair(mut self, means: Means, salvage: bool) -> Result<Repair> {
         loop {
-            if let Some(repair) = self.attempt(limits, salvage)? {
+            if let Some(repair) = self.attempt(means, salvage)? {
                 return Ok(repair);
             }
         }
     }
 
     /// Rebuilds what is lost, or learns that more is lost than was known.
-    fn attempt(&mut self, limits: Limits, salvage: bool) -> Result<Option<Repair>> {
+    fn attempt(&mut self, means: Means, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
         let flows = match self.pieces.flows(&self.have) {
             Some(flows) if salvage || self.is_tolerable() => flows,
@@ -182,7 +182,7 @@ impl<'a, C: Comm> Members<'a, C> {
             redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
             member: agree(comm, self.member())?,
         };
-        let ran = engine::run(comm, &flows, limits, &mut repair.member);
+        let ran = self.set.carry_out(&flows, means, &mut repair.member);
         let found = self.inspect(&mut repair.member);
         let really = gather_have(comm, found)?;
         if really != self.have {
@@ -195,9 +195,8 @@ impl<'a, C: Comm> Members<'a, C> {
 
     /// This rank's streams, to be read or written as far as they are there or lost.
     fn member(&self) -> Result<Member> {
-        let chunk = self.pieces.chunk().unwrap_or(u64::MAX);
         let summed = self.header.own().has_checksums();
-        let mut data = Data::new(self.files.clone(), chunk, summed);
+        let mut data = Data::new(self.files.clone(), summed);
         if !self.own().data {
             data.lose(|path| self.lost.contains(path));
         }
@@ -294,7 +293,7 @@ impl<'a, C: Comm> Members<'a, C> {
     pub(super) fn scrub(mut self) -> Scrubbed {
         let own = self.own();
         let summed = self.header.own().has_checksums();
-        let data = Data::new(self.files.clone(), u64::MAX, summed);
+        let data = Data::new(self.files.clone(), summed);
         let mut member = Member::new(data, self.present_payload());
         if own.data {
             let read = member.data.read_rest();

@@ -4,7 +4,8 @@
 //! the tree in front of every redundancy file, `layout` says which rank holds which part of a stripe.
 //! [`Redset::apply`] and [`recover`] turn what is missing into a list of `flow`s (bytes of some ranks
 //! go in, bytes of other ranks come out) and let `engine` carry them out block by block: reading,
-//! network, arithmetic and writing overlap in buffers of fixed size. Encoding is the case in which all
+//! network, arithmetic and writing overlap in buffers of fixed size. Where all ranks of a set run on one
+//! node, `direct` does the same without messages: ranks read and write each other's files. Encoding is the case in which all
 //! redundancy is missing, so one engine serves apply, recover and the offline `rebuild`, which runs the
 //! ranks as threads.
 //!
@@ -16,6 +17,7 @@ mod apply;
 mod commit;
 mod config;
 mod descriptor;
+mod direct;
 mod engine;
 mod flow;
 mod grouping;
@@ -25,6 +27,7 @@ mod member;
 mod members;
 mod names;
 mod pieces;
+mod reach;
 pub mod rebuild;
 mod recover;
 mod sums;
@@ -38,6 +41,10 @@ use std::path::PathBuf;
 use crate::comm::{self, Comm};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
+
+use engine::Means;
+use flow::Flow;
+use member::Member;
 
 pub use config::Config;
 pub use descriptor::{Descriptor, Scheme};
@@ -115,6 +122,8 @@ pub struct Redset<C: Comm> {
 /// The other ranks of our set.
 pub struct Set<C: Comm> {
     comm: C,
+    /// Whether all of them run on one node.
+    on_one_node: bool,
     /// Rank in the parent communicator of each rank of the set.
     pub map: Vec<usize>,
     pub left: Neighbour,
@@ -216,6 +225,20 @@ impl<C: Comm> Redset<C> {
     fn ready(&self) -> Result<(&Descriptor, &Set<C>)> {
         let both = self.descriptor.as_ref().zip(self.set.as_ref());
         both.ok_or(Error::NotFormed)
+    }
+}
+
+impl<C: Comm> Set<C> {
+    /// Carries out `flows`; `member` has the bytes of this rank.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set with the same flows and means. The error is this rank's own.
+    fn carry_out(&self, flows: &[Flow], means: Means, member: &mut Member) -> Result<()> {
+        let may_be_direct = self.on_one_node && means.direct && !flows.is_empty();
+        if may_be_direct && direct::run(&self.comm, flows, means, member)? {
+            return Ok(());
+        }
+        engine::run(&self.comm, flows, means, member)
     }
 }
 

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::engine::Limits;
+use super::engine::Means;
 use super::header::{Header, Info};
 use super::members::{Location, Members};
 use super::{Config, Descriptor, Error, Neighbour, Result, Scheme, Set, agree, names};
@@ -59,7 +59,7 @@ pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRe
     let found = Found::read(kind, files)?;
     let moved = map.map(paths_of);
     let config = Config::current();
-    let limits = Limits::usual(config.buf_size).shared_by(found.infos.len());
+    let means = Means::usual(&config).shared_by(found.infos.len());
     let ranks = local::run(found.infos.len(), |comm| {
         let rank = comm.rank();
         let set = found.set(comm);
@@ -69,7 +69,7 @@ pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRe
             of_original: Box::new(|path| present(moved.as_ref(), path)),
         };
         let surveyed = Members::survey(&set, descriptor, &location);
-        let repaired = surveyed.and_then(|members| members.repair(limits, config.salvages()));
+        let repaired = surveyed.and_then(|members| members.repair(means, config.salvages()));
         let placed = agree(&set.comm, repaired)?.commit();
         agree(&set.comm, placed)
     });
@@ -171,6 +171,7 @@ impl Found {
         Set {
             left: neighbour((rank + ranks - 1) % ranks),
             right: neighbour((rank + 1) % ranks),
+            on_one_node: true,
             comm,
             map,
         }

@@ -10,7 +10,7 @@
 use std::ffi::OsStr;
 
 use super::apply::write_descriptors;
-use super::engine::Limits;
+use super::engine::Means;
 use super::members::{Location, Members, any, put_in_place};
 use super::{Config, Descriptor, Error, Redset, Result, agree, commit, grouping, names};
 use crate::comm::Comm;
@@ -30,11 +30,11 @@ pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Res
 fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
     let config = Config::current();
-    let limits = Limits::usual(config.buf_size);
+    let means = Means::usual(&config);
     let found = Members::survey(set, descriptor, &Location::usual(name, descriptor));
     let repair = agree(
         &redset.parent,
-        found.and_then(|members| members.repair(limits, config.salvages())),
+        found.and_then(|members| members.repair(means, config.salvages())),
     )?;
     let file = names::descriptor_file(name, descriptor.world_rank);
     let has_descriptor = commit::described(&file, descriptor.world_rank).is_some();

@@ -1,78 +1,123 @@
 //! Checksums of streams that are not read from front to back.
 //!
-//! The engine walks along all chunks of a stream at the same time. So each stretch of the stream (a
-//! chunk, cut where files begin) has a checksum of its own, and those of a file are joined at the end.
+//! Bytes come from several places of a stream at the same time, and some of them are summed up by other
+//! ranks. So each stretch that came in order has a checksum of its own, and those of a file are joined at
+//! the end. No stretch goes from one file to the next.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crc32fast::Hasher;
 
 /// CRC-32 of each stretch of a stream.
 pub(super) struct Sums {
-    stretches: Vec<Stretch>,
+    length: u64,
+    /// Where files begin and end, in order.
+    bounds: Vec<u64>,
+    /// By their start. None reaches into the next.
+    stretches: BTreeMap<u64, Stretch>,
 }
 
 struct Stretch {
-    range: Range<u64>,
-    /// What is summed up so far.
-    done: u64,
+    end: u64,
     hasher: Hasher,
 }
 
+/// A stretch that another rank has summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) checksum: u32,
+}
+
 impl Sums {
-    /// For a stream of `length` bytes, cut at `bounds` (in any order) and at every multiple of `chunk`.
-    pub(super) fn new(length: u64, bounds: impl IntoIterator<Item = u64>, chunk: u64) -> Sums {
-        let chunks = (0..length).step_by(usize::try_from(chunk.max(1)).unwrap_or(usize::MAX));
-        let mut starts: Vec<u64> = bounds.into_iter().chain(chunks).collect();
-        starts.retain(|&start| start < length);
-        starts.push(length);
-        starts.sort_unstable();
-        starts.dedup();
-        let ranges = starts.windows(2).map(|pair| pair[0]..pair[1]);
-        let stretch = |range: Range<u64>| Stretch {
-            done: range.start,
-            range,
-            hasher: Hasher::new(),
-        };
+    /// For a stream of `length` bytes, cut at `bounds` (in any order).
+    pub(super) fn new(length: u64, bounds: impl IntoIterator<Item = u64>) -> Sums {
+        let mut bounds: Vec<u64> = bounds.into_iter().filter(|&at| at < length).collect();
+        bounds.push(length);
+        bounds.sort_unstable();
+        bounds.dedup();
         Sums {
-            stretches: ranges.map(stretch).collect(),
+            length,
+            bounds,
+            stretches: BTreeMap::new(),
         }
     }
 
-    /// Takes in bytes of the stream; within a stretch they come in order. What lies behind the end is
-    /// ignored.
+    /// Takes in bytes of the stream. What was taken in before, and what lies behind the end, is ignored.
     pub(super) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
-        let first = self.stretches.partition_point(|s| s.range.end <= offset);
-        for stretch in &mut self.stretches[first..] {
-            if bytes.is_empty() {
-                return;
-            }
-            let length = (stretch.range.end - offset).min(bytes.len() as u64);
+        while !bytes.is_empty() && offset < self.length {
+            let free_until = self.next_after(offset);
+            let before = self.stretches.range_mut(..=offset).next_back();
+            let (_, before) = before.unzip();
+            let until = match &before {
+                Some(stretch) if stretch.end > offset => stretch.end,
+                _ => free_until,
+            };
+            let length = (until - offset).min(bytes.len() as u64);
             let (here, rest) = bytes.split_at(length as usize);
-            if stretch.done == offset {
-                stretch.hasher.update(here);
-                stretch.done += length;
+            let at_bound = self.bounds.binary_search(&offset).is_ok();
+            match before {
+                Some(stretch) if stretch.end > offset => (),
+                Some(stretch) if stretch.end == offset && !at_bound => {
+                    stretch.hasher.update(here);
+                    stretch.end += length;
+                }
+                _ => {
+                    let mut hasher = Hasher::new();
+                    hasher.update(here);
+                    let end = offset + length;
+                    self.stretches.insert(offset, Stretch { end, hasher });
+                }
             }
             bytes = rest;
             offset += length;
         }
     }
 
+    /// The next bound or stretch behind `offset`.
+    fn next_after(&self, offset: u64) -> u64 {
+        let bound = self.bounds.partition_point(|&bound| bound <= offset);
+        let bound = self.bounds.get(bound).copied().unwrap_or(self.length);
+        let stretch = self.stretches.range(offset + 1..).next();
+        stretch.map_or(bound, |(&start, _)| start.min(bound))
+    }
+
+    /// Takes in a stretch that another rank has summed up.
+    pub(super) fn insert(&mut self, sum: Sum) {
+        let hasher = Hasher::new_with_initial_len(sum.checksum, sum.end - sum.start);
+        let end = sum.end;
+        self.stretches.insert(sum.start, Stretch { end, hasher });
+    }
+
+    /// What was taken in.
+    pub(super) fn sums(&self) -> impl Iterator<Item = Sum> {
+        self.stretches.iter().map(|(&start, stretch)| Sum {
+            start,
+            end: stretch.end,
+            checksum: stretch.hasher.clone().finalize(),
+        })
+    }
+
     /// What has not been taken in yet.
     pub(super) fn missing(&self) -> Vec<Range<u64>> {
-        let open = self.stretches.iter().filter(|s| s.done < s.range.end);
-        open.map(|s| s.done..s.range.end).collect()
+        let ends = self.stretches.values().map(|stretch| stretch.end);
+        let starts = self.stretches.keys().copied().chain([self.length]);
+        let gaps = std::iter::once(0).chain(ends).zip(starts);
+        gaps.filter(|(end, start)| end < start)
+            .map(|(end, start)| end..start)
+            .collect()
     }
 
     pub(super) fn is_untouched(&self) -> bool {
-        self.stretches.iter().all(|s| s.done == s.range.start)
+        self.stretches.is_empty()
     }
 
     /// The checksum of a range that begins and ends at bounds.
     pub(super) fn of(&self, range: Range<u64>) -> u32 {
-        let within = |s: &&Stretch| range.start <= s.range.start && s.range.end <= range.end;
         let mut sum = Hasher::new();
-        for stretch in self.stretches.iter().filter(within) {
+        for stretch in self.stretches.range(range).map(|(_, stretch)| stretch) {
             sum.combine(&stretch.hasher);
         }
         sum.finalize()
@@ -103,7 +148,7 @@ mod tests {
             let length: u64 = sizes.iter().sum();
             let bytes: Vec<u8> = (0..length).map(|i| (i * 7 + i / 11) as u8).collect();
             let ends: Vec<u64> = sizes.iter().scan(0, |end, size| { *end += size; Some(*end) }).collect();
-            let mut sums = Sums::new(length, ends.clone(), chunk);
+            let mut sums = Sums::new(length, ends.clone());
             prop_assert!(length == 0 || sums.is_untouched());
             for start in (0..chunk).step_by(block as usize) {
                 for first in (0..length).step_by(chunk as usize) {
@@ -113,14 +158,31 @@ mod tests {
                 }
             }
             prop_assert!(sums.missing().is_empty());
+            let mut elsewhere = Sums::new(length, ends.clone());
+            sums.sums().for_each(|sum| elsewhere.insert(sum));
+            prop_assert!(elsewhere.missing().is_empty());
             let (mut start, mut files) = (0, Vec::new());
             for end in ends {
                 let file = &bytes[start as usize..end as usize];
                 prop_assert_eq!(sums.of(start..end), crc32fast::hash(file));
+                prop_assert_eq!(elsewhere.of(start..end), crc32fast::hash(file));
                 files.push((crc32fast::hash(file), end - start));
                 start = end;
             }
             prop_assert_eq!(joined(files.into_iter()), crc32fast::hash(&bytes));
         }
+    }
+
+    #[test]
+    fn bytes_that_come_again_are_not_summed_twice_and_gaps_are_known() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let mut sums = Sums::new(100, [40]);
+        sums.add(50, &bytes[50..60]);
+        sums.add(30, &bytes[30..55]);
+        assert_eq!(sums.missing(), [0..30, 60..100]);
+        sums.add(0, &bytes);
+        assert!(sums.missing().is_empty());
+        assert_eq!(sums.of(0..40), crc32fast::hash(&bytes[..40]));
+        assert_eq!(sums.of(40..100), crc32fast::hash(&bytes[40..]));
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::comm::local::run;
+use crate::comm::local::{LocalComm, run, run_on};
 
 mod faults;
 mod golden;
@@ -23,6 +23,9 @@ struct Job {
     min_size: usize,
     /// Sizes of the files of each rank.
     sizes: Vec<Vec<usize>>,
+    /// Whether each rank runs on a node of its own. Then they send messages; otherwise they open each
+    /// other's files.
+    apart: bool,
 }
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -44,7 +47,18 @@ impl Job {
             scheme,
             min_size,
             sizes,
+            apart: false,
         }
+    }
+
+    fn apart(mut self, apart: bool) -> Job {
+        self.apart = apart;
+        self
+    }
+
+    fn run<T: Send>(&self, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
+        let node = |rank| if self.apart { rank as u64 } else { 0 };
+        run_on((0..self.ranks()).map(node).collect(), f)
     }
 
     fn ranks(&self) -> usize {
@@ -63,7 +77,7 @@ impl Job {
     }
 
     fn apply(&self) -> Vec<Result<()>> {
-        run(self.ranks(), |comm| {
+        self.run(|comm| {
             let rank = comm.rank();
             let group = format!("node{rank}");
             let redset = create(&comm, self.scheme, Some(group.as_bytes()), self.min_size)?;
@@ -72,14 +86,14 @@ impl Job {
     }
 
     fn recover(&self) -> Vec<Result<()>> {
-        run(self.ranks(), |comm| {
+        self.run(|comm| {
             let name = self.name(comm.rank());
             recover(&comm, &name)?.1
         })
     }
 
     fn verify(&self) -> Vec<Result<()>> {
-        run(self.ranks(), |comm| {
+        self.run(|comm| {
             let name = self.name(comm.rank());
             verify(&comm, &name)?.1
         })
@@ -140,7 +154,8 @@ fn schemes(ranks: usize) -> Vec<Scheme> {
 fn job() -> impl Strategy<Value = (Job, Vec<usize>)> {
     let sizes = prop::collection::vec(prop::collection::vec(0usize..3000, 1..4), 2..13);
     let picks = prop::collection::vec(any::<prop::sample::Index>(), 0..13);
-    (sizes, any::<prop::sample::Index>(), picks).prop_map(|(sizes, scheme, picks)| {
+    let scheme = any::<prop::sample::Index>();
+    (sizes, scheme, picks, any::<bool>()).prop_map(|(sizes, scheme, picks, apart)| {
         let ranks = sizes.len();
         let schemes = schemes(ranks);
         let scheme = schemes[scheme.index(schemes.len())];
@@ -148,7 +163,7 @@ fn job() -> impl Strategy<Value = (Job, Vec<usize>)> {
         let mut lost: Vec<_> = picks.map(|pick| pick.index(ranks)).collect();
         lost.sort_unstable();
         lost.dedup();
-        (Job::new(scheme, ranks, sizes), lost)
+        (Job::new(scheme, ranks, sizes).apart(apart), lost)
     })
 }
 
@@ -231,7 +246,7 @@ fn with_nothing_lost_every_flipped_bit_is_mended() {
         Scheme::Partner { replicas: 1 },
         Scheme::ReedSolomon { k: 1 },
     ] {
-        let job = Job::new(scheme, 3, sizes.clone());
+        let job = Job::new(scheme, 3, sizes.clone()).apart(scheme == Scheme::Xor);
         all_ok(job.apply());
         let before = job.files();
         for (path, bytes) in &before {
@@ -248,8 +263,14 @@ fn with_nothing_lost_every_flipped_bit_is_mended() {
 
 #[test]
 fn what_is_damaged_beyond_repair_is_named() {
-    let job = Job::new(Scheme::Xor, 3, vec![vec![100], vec![100], vec![100]]);
-    all_ok(job.apply());
+    for apart in [false, true] {
+        let job = Job::new(Scheme::Xor, 3, vec![vec![100], vec![100], vec![100]]).apart(apart);
+        all_ok(job.apply());
+        damage_beyond_repair(&job);
+    }
+}
+
+fn damage_beyond_repair(job: &Job) {
     job.lose(|rank, path| rank == 0 && !is_redundancy(path));
     let damaged = &job.originals(2)[0];
     fs::write(damaged, [7; 100]).unwrap();
@@ -304,7 +325,7 @@ fn unapply_removes_what_apply_wrote_and_nothing_else() {
     let before = job.files();
     all_ok(job.apply());
     assert!(job.files() != before);
-    all_ok(run(2, |comm| {
+    all_ok(job.run(|comm| {
         let name = job.name(comm.rank());
         let (redset, recovered) = recover(&comm, &name)?;
         recovered?;
@@ -408,14 +429,16 @@ fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
         assert!(verdict.unwrap_err().to_string().contains("SALVAGE"));
     }
     assert!(job.files() == left);
-    all_ok(run(3, |comm| {
+    all_ok(job.run(|comm| {
         let name = job.name(comm.rank());
         let (redset, formed) = recover::find_sets(grouping::same(&comm)?, &name, Ok(()))?;
         formed?;
         let (descriptor, set) = redset.ready()?;
         let location = members::Location::usual(&name, descriptor);
         let members = members::Members::survey(set, descriptor, &location)?;
-        members.repair(engine::Limits::usual(None), true)?.commit()
+        members
+            .repair(engine::Means::usual(&Config::current()), true)?
+            .commit()
     }));
     assert!(job.files() == before);
 }
@@ -428,4 +451,39 @@ fn a_worker_that_neither_gives_nor_gets_anything_is_counted() {
     job.lose(|rank, path| (1..3).contains(&rank) && !is_redundancy(path));
     all_ok(job.recover());
     assert!(job.files() == before);
+}
+
+/// What the ranks of one node do with each other's files, in many blocks: the same as with messages.
+#[test]
+fn ranks_of_one_node_write_the_same_files_as_ranks_apart() {
+    let sizes = vec![
+        vec![1_500_000, 7],
+        vec![900_001],
+        vec![0, 1_200_000, 3],
+        vec![5],
+    ];
+    for scheme in schemes(4) {
+        let jobs = [false, true].map(|apart| {
+            let job = Job::new(scheme, 4, sizes.clone()).apart(apart);
+            all_ok(job.apply());
+            let before = job.files();
+            job.lose(|rank, _| rank == 2);
+            all_ok(job.recover());
+            assert!(job.files() == before, "{scheme:?} {apart}");
+            job
+        });
+        let payloads = jobs.map(|job| payloads(&job));
+        assert!(payloads[0] == payloads[1], "{scheme:?}");
+    }
+}
+
+/// What lies behind the headers, which name directories and times.
+fn payloads(job: &Job) -> Vec<Vec<u8>> {
+    let files = job.files().into_iter();
+    let redundancy = files.filter(|(path, _)| path.to_string_lossy().contains(".mem_"));
+    let payload = |(path, bytes): (PathBuf, Vec<u8>)| {
+        let (_, length) = header::Header::read(&path).unwrap().unwrap();
+        bytes[length as usize..].to_vec()
+    };
+    redundancy.map(payload).collect()
 }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
+use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::file::{UNSUPPORTED, patiently};
@@ -61,6 +61,41 @@ pub fn attributes(path: &Path) -> Result<Option<Attributes>> {
         mtime: time(stat.st_mtime, stat.st_mtime_nsec as u64),
         ctime: time(stat.st_ctime, stat.st_ctime_nsec as u64),
     }))
+}
+
+/// What tells a file from all others of a node, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl From<Stat> for Identity {
+    fn from(stat: Stat) -> Identity {
+        Identity {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+        }
+    }
+}
+
+pub fn identity(path: &Path) -> Result<Identity> {
+    let stat = sys::stat(path).map_err(at(Operation::Stat, path))?;
+    Ok(stat.into())
+}
+
+/// Opens the file at `path` to read it, or to write it; `None` if it is another one than the one meant.
+pub fn open_same(path: &Path, meant: Identity, for_writing: bool) -> Result<Option<OwnedFd>> {
+    let flags = match for_writing {
+        true => OFlags::WRONLY,
+        false => OFlags::RDONLY,
+    };
+    // Whatever else is there now must not keep us waiting.
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let open = || sys::open(path, flags, Mode::empty());
+    let fd = patiently(open).map_err(at(Operation::Open, path))?;
+    let stat = sys::fstat(&fd).map_err(at(Operation::Stat, path))?;
+    Ok((Identity::from(stat) == meant).then_some(fd))
 }
 
 /// Gives an open file the mode, owner and times in `wanted`. Its owner stays where this user may not

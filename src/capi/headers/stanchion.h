@@ -38,6 +38,10 @@ typedef void (*stanchion_log_callback)(int level, const char* text, void* user);
  * the scheme promises to survive; 0 (the default) makes that an error. */
 #define REDSET_KEY_CONFIG_SALVAGE "SALVAGE"
 
+/* A key of redset_config: 0 lets ranks of one node send each other messages, as ranks of different nodes do;
+ * 1 (the default) lets them read and write each other's files. */
+#define REDSET_KEY_CONFIG_DIRECT "DIRECT"
+
 /** A redset descriptor in the open. */
 typedef struct {
   int enabled;

@@ -6,24 +6,24 @@ use rustix::io::Errno;
 
 use super::*;
 use crate::comm::Comm;
-use crate::comm::local::{LocalComm, run};
-use crate::storage::faults;
+use crate::comm::local::LocalComm;
+use crate::storage::{Operation, faults};
 
-fn schemes_and_loss() -> [(Scheme, usize); 4] {
-    [
+/// Each scheme, the rank that is lost, and whether the ranks run on nodes of their own.
+fn cases() -> Vec<(Scheme, usize, bool)> {
+    let schemes = [
         (Scheme::Single, usize::MAX),
         (Scheme::Partner { replicas: 1 }, 1),
         (Scheme::Xor, 1),
         (Scheme::ReedSolomon { k: 2 }, 1),
-    ]
+    ];
+    let on_nodes = |(scheme, lost)| [(scheme, lost, false), (scheme, lost, true)];
+    schemes.into_iter().flat_map(on_nodes).collect()
 }
 
-fn job(scheme: Scheme) -> Job {
-    Job::new(
-        scheme,
-        4,
-        vec![vec![40, 5], vec![100], vec![77, 0], vec![60]],
-    )
+fn job(scheme: Scheme, apart: bool) -> Job {
+    let sizes = vec![vec![40, 5], vec![100], vec![77, 0], vec![60]];
+    Job::new(scheme, 4, sizes).apart(apart)
 }
 
 /// Runs `what` with a fault at the n-th operation of rank 1, for every n, until none is left to hit.
@@ -36,7 +36,7 @@ fn at_every_operation(
 ) {
     for n in 0.. {
         let job = prepare();
-        let outcomes = run(job.ranks(), |comm| {
+        let outcomes = job.run(|comm| {
             let plan = (comm.rank() == 1).then(|| faults::plan([rule(n)]));
             let verdict = what(&job, &comm);
             let fired = plan.is_none_or(|plan| plan.fired());
@@ -78,10 +78,10 @@ fn is_tidy(job: &Job) -> bool {
 
 #[test]
 fn a_failing_disk_in_apply_fails_everywhere_and_changes_nothing() {
-    for (scheme, _) in schemes_and_loss() {
+    for (scheme, _, apart) in cases() {
         at_every_operation(
             |n| faults::fail(Errno::NOSPC).at(n),
-            || job(scheme),
+            || job(scheme, apart),
             apply,
             |job, verdicts| {
                 let originals = |files: Files| -> Files {
@@ -103,12 +103,12 @@ fn a_failing_disk_in_apply_fails_everywhere_and_changes_nothing() {
 
 #[test]
 fn a_failing_disk_in_recover_fails_everywhere_and_a_second_recover_succeeds() {
-    for (scheme, lost) in schemes_and_loss() {
+    for (scheme, lost, apart) in cases() {
         let complete = std::cell::RefCell::new(Files::new());
         at_every_operation(
             |n| faults::fail(Errno::IO).at(n),
             || {
-                let job = job(scheme);
+                let job = job(scheme, apart);
                 all_ok(job.apply());
                 *complete.borrow_mut() = job.files();
                 job.lose(|rank, _| rank == lost);
@@ -129,12 +129,12 @@ fn a_failing_disk_in_recover_fails_everywhere_and_a_second_recover_succeeds() {
 
 #[test]
 fn a_death_in_apply_leaves_the_old_or_the_new_state() {
-    for (scheme, lost) in schemes_and_loss() {
+    for (scheme, lost, apart) in cases() {
         let old = std::cell::RefCell::new(Files::new());
         at_every_operation(
             |n| faults::crash().at(n),
             || {
-                let job = job(scheme);
+                let job = job(scheme, apart);
                 all_ok(job.apply());
                 *old.borrow_mut() = job.files();
                 job
@@ -163,12 +163,12 @@ fn a_death_in_apply_leaves_the_old_or_the_new_state() {
 
 #[test]
 fn a_death_in_recover_is_made_good_by_the_next() {
-    for (scheme, lost) in schemes_and_loss() {
+    for (scheme, lost, apart) in cases() {
         let complete = std::cell::RefCell::new(Files::new());
         at_every_operation(
             |n| faults::crash().at(n),
             || {
-                let job = job(scheme);
+                let job = job(scheme, apart);
                 all_ok(job.apply());
                 *complete.borrow_mut() = job.files();
                 job.lose(|rank, _| rank == lost);
@@ -187,7 +187,11 @@ fn a_death_in_recover_is_made_good_by_the_next() {
 
 #[test]
 fn a_missing_directory_is_an_error_until_it_is_there() {
-    let job = job(Scheme::ReedSolomon { k: 2 });
+    [false, true].into_iter().for_each(miss_a_directory);
+}
+
+fn miss_a_directory(apart: bool) {
+    let job = job(Scheme::ReedSolomon { k: 2 }, apart);
     all_ok(job.apply());
     let before = job.files();
     let home = job.dir.path().join("2");
@@ -205,4 +209,33 @@ fn a_missing_directory_is_an_error_until_it_is_there() {
     fs::create_dir(&home).unwrap();
     all_ok(job.recover());
     assert!(job.files() == before);
+}
+
+/// How many refusals to open a file apply survives on rank 1; the set is whole after each of them.
+fn refusals_survived(scheme: Scheme, apart: bool) -> usize {
+    let survived = std::cell::Cell::new(0);
+    at_every_operation(
+        |n| faults::fail(Errno::PERM).of(Operation::Open).at(n),
+        || job(scheme, apart),
+        apply,
+        |job, verdicts| {
+            if same_verdict(&verdicts) {
+                survived.set(survived.get() + 1);
+                all_ok(job.verify());
+            }
+        },
+    );
+    survived.get()
+}
+
+/// Ranks of one node that may not open a file of another one send messages instead.
+#[test]
+fn a_file_that_only_its_owner_may_open_comes_by_message() {
+    for scheme in [Scheme::Xor, Scheme::Partner { replicas: 1 }] {
+        let (together, apart) = (
+            refusals_survived(scheme, false),
+            refusals_survived(scheme, true),
+        );
+        assert!(together > apart, "{scheme:?} {together} {apart}");
+    }
 }

@@ -1,0 +1,281 @@
+//! Carries out flows where all ranks of a set run on one node, without messages for the bytes.
+//!
+//! Each rank tells the others where its files lie ([`Reach`]). Then every rank takes an equal share of each
+//! flow: it reads the blocks of all sources from the files of their owners, combines them, and writes the
+//! results to the files of their owners. Nobody waits for anybody meanwhile, and every byte is copied once
+//! out of a file and once into one. What a rank has summed up on the way it tells the owners at the end.
+//!
+//! A file is opened by its path, and only taken if it is the very file that its owner means. Whatever goes
+//! wrong, here or in a read or a write, on any rank: the caller then begins again with messages, by which each
+//! rank reads and writes its own files and says what is wrong with them. So nothing is reported from here.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+
+use super::engine::Means;
+use super::flow::{Flow, Part, Place};
+use super::member::{Member, open_one};
+use super::reach::{Extent, Reach, put, take};
+use super::sums::{Sum, Sums};
+use super::{Error, Result};
+use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::storage::place::{open_same, read_at, write_at};
+use crate::{erasure, log};
+
+const TAG: Tag = 0x6472;
+/// All blocks of a step together: they should stay in a processor's cache.
+const STEP: u64 = 512 << 10;
+const SHORTEST: u64 = 32 << 10;
+const LONGEST: u64 = 64 << 10;
+
+/// Carries out `flows`. Returns false if that was not possible; what was written then is worth nothing.
+///
+/// # Collective
+/// Called by all ranks of `comm`, which run on one node, with the same flows; all return the same.
+pub(super) fn run<C: Comm>(
+    comm: &C,
+    flows: &[Flow],
+    means: Means,
+    member: &mut Member,
+) -> Result<bool> {
+    let own = member.reach().map(|reach| reach.to_bytes());
+    let own = own.map(|bytes| vec![bytes; comm.size()]);
+    let Some(told) = exchange(comm, own)? else {
+        return Ok(false);
+    };
+    let reaches = told.iter().map(|bytes| Reach::from_bytes(bytes));
+    let worked = match reaches.collect::<Option<Vec<_>>>() {
+        Some(reaches) => Work::new(&reaches).carry_out(flows, means, comm.rank()),
+        None => Err(Error::Mismatch("a rank tells nonsense".into())),
+    };
+    let Some(sums) = exchange(comm, worked)? else {
+        return Ok(false);
+    };
+    for mut bytes in sums.iter().map(|bytes| &bytes[..]) {
+        while let Some((part, sum)) = take_sum(&mut bytes) {
+            member.insert_sum(part, sum);
+        }
+    }
+    Ok(true)
+}
+
+/// Gives `messages[r]` to rank `r` and returns what each rank gave to us; `None` on all ranks if one of them
+/// has none to give.
+fn exchange<C: Comm>(comm: &C, messages: Result<Vec<Vec<u8>>>) -> Result<Option<Vec<Vec<u8>>>> {
+    let others: Vec<usize> = (0..comm.size()).filter(|&r| r != comm.rank()).collect();
+    // An empty message is none.
+    let marked = messages.map(|mut messages| {
+        messages.iter_mut().for_each(|message| message.push(1));
+        messages
+    });
+    let mut messages = marked.unwrap_or_else(|error| {
+        log!(Info, "ranks of one node go on by messages: {error}");
+        vec![Vec::new(); comm.size()]
+    });
+    let sends: Vec<_> = others.iter().map(|&r| (r, &messages[r][..])).collect();
+    let received = transfer_unsized(comm, TAG, &sends, &others)?;
+    for (from, message) in others.into_iter().zip(received) {
+        messages[from] = message;
+    }
+    let complete = messages.iter_mut().all(|message| message.pop().is_some());
+    Ok(complete.then_some(messages))
+}
+
+/// What one rank does.
+struct Work<'a> {
+    reaches: &'a [Reach],
+    /// Of each rank, by part.
+    sums: Vec<[Option<Sums>; 2]>,
+    open: VecDeque<(File, OwnedFd)>,
+}
+
+/// An extent of a stream of a rank.
+type File = (usize, Part, usize);
+
+impl Work<'_> {
+    fn new(reaches: &[Reach]) -> Work<'_> {
+        let sums = |reach: &Reach| [reach.data.sums(), reach.payload.sums()];
+        Work {
+            reaches,
+            sums: reaches.iter().map(sums).collect(),
+            open: VecDeque::new(),
+        }
+    }
+
+    /// Carries out the share of this rank and returns what each rank is to know of its sums. Ranks begin with
+    /// different flows, so that they do not all write to the same file.
+    fn carry_out(mut self, flows: &[Flow], means: Means, rank: usize) -> Result<Vec<Vec<u8>>> {
+        let ranks = self.reaches.len();
+        let (behind, first) = flows.split_at(rank * flows.len() / ranks);
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        for flow in first.iter().chain(behind) {
+            let share = share(flow.length, rank, ranks);
+            for block in blocks(share, block_length(flow, means)) {
+                let length = (block.end - block.start) as usize;
+                resize(&mut sources, flow.sources.len(), length);
+                resize(&mut targets, flow.targets.len(), length);
+                self.carry_block(flow, block.start, &mut sources, &mut targets)?;
+            }
+        }
+        Ok(self.sums.iter().map(told).collect())
+    }
+
+    fn carry_block(
+        &mut self,
+        flow: &Flow,
+        start: u64,
+        sources: &mut [Vec<u8>],
+        targets: &mut [Vec<u8>],
+    ) -> Result<()> {
+        for (place, block) in flow.sources.iter().zip(&mut *sources) {
+            self.read(place, start, block)?;
+        }
+        if let ([source], true) = (&*sources, flow.rows.iter().all(|row| row[..] == [1])) {
+            let mut places = flow.targets.iter();
+            return places.try_for_each(|place| self.write(place, start, source));
+        }
+        let rows: Vec<_> = flow.rows.iter().map(|row| &row[..]).collect();
+        let inputs: Vec<_> = sources.iter().map(|block| &block[..]).collect();
+        let mut outputs: Vec<_> = targets.iter_mut().map(|block| &mut block[..]).collect();
+        erasure::combine(&mut outputs, &rows, &inputs, false);
+        let mut results = flow.targets.iter().zip(targets);
+        results.try_for_each(|(place, block)| self.write(place, start, block))
+    }
+
+    /// Data end in zeros.
+    fn read(&mut self, place: &Place, start: u64, block: &mut [u8]) -> Result<()> {
+        let offset = place.offset + start;
+        let mut done = 0;
+        for (index, extent) in touched(self.reaches, place, offset, block.len()) {
+            let (at, length) = extent.overlap(offset + done as u64, block.len() - done);
+            let fd = open(&mut self.open, (place.rank, place.part, index), extent)?;
+            let here = &mut block[done..][..length];
+            if read_at(fd, at, here)? < length {
+                return Err(extent.bad("it became shorter"));
+            }
+            done += length;
+        }
+        block[done..].fill(0);
+        self.sum(place, offset, &block[..done]);
+        Ok(())
+    }
+
+    fn write(&mut self, place: &Place, start: u64, block: &[u8]) -> Result<()> {
+        let offset = place.offset + start;
+        let mut done = 0;
+        for (index, extent) in touched(self.reaches, place, offset, block.len()) {
+            let (at, length) = extent.overlap(offset + done as u64, block.len() - done);
+            let here = &block[done..][..length];
+            done += length;
+            if extent.is_new {
+                let fd = open(&mut self.open, (place.rank, place.part, index), extent)?;
+                write_at(fd, at, here)?;
+            }
+        }
+        self.sum(place, offset, &block[..done]);
+        Ok(())
+    }
+
+    fn sum(&mut self, place: &Place, offset: u64, bytes: &[u8]) {
+        if let Some(sums) = &mut self.sums[place.rank][place.part as usize] {
+            sums.add(offset, bytes);
+        }
+    }
+}
+
+impl Extent {
+    /// Offset in the file and length of what it has from `offset` of the stream on.
+    fn overlap(&self, offset: u64, length: usize) -> (u64, usize) {
+        let left = self.end() - offset;
+        let at = self.offset + offset - self.start;
+        (at, left.min(length as u64) as usize)
+    }
+
+    fn bad(&self, what: &str) -> Error {
+        Error::BadFile {
+            path: self.path.clone(),
+            what: what.into(),
+        }
+    }
+}
+
+/// The extents that have bytes in a range of a stream.
+fn touched<'a>(
+    reaches: &'a [Reach],
+    place: &Place,
+    offset: u64,
+    length: usize,
+) -> impl Iterator<Item = (usize, &'a Extent)> + use<'a> {
+    let extents = &reaches[place.rank].part(place.part).extents;
+    let first = extents.partition_point(|extent| extent.end() <= offset);
+    let end = offset + length as u64;
+    let behind = extents.iter().enumerate().skip(first);
+    behind.take_while(move |(_, extent)| extent.start < end)
+}
+
+fn open<'a>(
+    files: &'a mut VecDeque<(File, OwnedFd)>,
+    file: File,
+    extent: &Extent,
+) -> Result<&'a OwnedFd> {
+    open_one(files, file, || {
+        let found = open_same(&extent.path, extent.file, extent.is_new)?;
+        found.ok_or_else(|| extent.bad("it is not the same file here"))
+    })
+}
+
+/// The part of `length` bytes that is up to this rank.
+fn share(length: u64, rank: usize, ranks: usize) -> Range<u64> {
+    let each = length.div_ceil(ranks as u64);
+    let start = |rank: usize| (rank as u64 * each).min(length);
+    start(rank)..start(rank + 1)
+}
+
+fn blocks(range: Range<u64>, length: u64) -> impl Iterator<Item = Range<u64>> {
+    let count = (range.end - range.start).div_ceil(length);
+    (0..count).map(move |index| {
+        let start = range.start + index * length;
+        start..range.end.min(start + length)
+    })
+}
+
+fn block_length(flow: &Flow, means: Means) -> u64 {
+    let blocks = (flow.sources.len() + flow.targets.len()) as u64;
+    let affordable = (means.budget / blocks).max(1);
+    (STEP / blocks).clamp(SHORTEST, LONGEST).min(affordable)
+}
+
+fn resize(blocks: &mut Vec<Vec<u8>>, count: usize, length: usize) {
+    blocks.resize_with(count, Vec::new);
+    blocks.iter_mut().for_each(|block| block.resize(length, 0));
+}
+
+/// What a rank is told about the sums of its streams.
+fn told(sums: &[Option<Sums>; 2]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (part, sums) in sums.iter().enumerate() {
+        for sum in sums.iter().flat_map(Sums::sums) {
+            let numbers = [part as u64, sum.start, sum.end, sum.checksum.into()];
+            put(&mut bytes, &numbers);
+        }
+    }
+    bytes
+}
+
+fn take_sum(bytes: &mut &[u8]) -> Option<(Part, Sum)> {
+    let [part, start, end, checksum] = take(bytes)?;
+    let part = match part {
+        0 => Part::Data,
+        _ => Part::Payload,
+    };
+    let checksum = checksum as u32;
+    Some((
+        part,
+        Sum {
+            start,
+            end,
+            checksum,
+        },
+    ))
+}
