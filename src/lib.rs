@@ -13,6 +13,7 @@
 pub mod capi;
 pub mod comm;
 pub mod erasure;
+pub mod failure_domain;
 pub mod fenix;
 pub mod kvtree;
 pub mod log;
