@@ -134,6 +134,31 @@ impl Tree {
         range
     }
 
+    /// The domains of level `level` below a domain above that level, or below the root.
+    pub fn below(&self, top: Option<Domain>, level: usize) -> Range<usize> {
+        let (mut range, next) = match top {
+            Some(Domain { level, index }) => (index..index + 1, level + 1),
+            None => (0..1, 0),
+        };
+        for below in &self.levels[next..=level] {
+            range = below.first[range.start] as usize..below.first[range.end] as usize;
+        }
+        range
+    }
+
+    /// How many domains of level `level` each domain of level `above` has below it, or the root.
+    pub fn fan_outs(
+        &self,
+        above: Option<usize>,
+        level: usize,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let tops = above.map_or(1, |above| self.width(above));
+        (0..tops).map(move |index| {
+            let top = above.map(|level| Domain { level, index });
+            self.below(top, level).len()
+        })
+    }
+
     /// The domain of level `level` that holds a leaf.
     pub fn ancestor(&self, leaf: usize, level: usize) -> Domain {
         let mut index = leaf;
@@ -141,6 +166,21 @@ impl Tree {
             index = below.parents[index] as usize;
         }
         Domain { level, index }
+    }
+
+    /// The domain of level `level` that holds a domain of that level or one below.
+    pub fn above(&self, domain: Domain, level: usize) -> Domain {
+        let mut index = domain.index;
+        for below in self.levels[level + 1..=domain.level].iter().rev() {
+            index = below.parents[index] as usize;
+        }
+        Domain { level, index }
+    }
+
+    /// Whether there is such a domain.
+    pub fn has(&self, domain: Domain) -> bool {
+        let level = self.levels.get(domain.level);
+        level.is_some_and(|level| domain.index < level.width())
     }
 
     /// All domains of a level.
