@@ -4,7 +4,6 @@
 //! in it gets two numbers: what it loses at most when it holds the smaller number of units that its level knows, and
 //! when it holds one more. A domain that failed itself loses all, whatever failed below it.
 
-use super::layout::Parent;
 use super::plan::Spread;
 use super::{Domain, Error, Layout, Result, Verdict};
 
@@ -29,12 +28,11 @@ impl Layout {
         let mut lost: Vec<Lost> = Vec::new();
         for step in (0..levels.len()).rev() {
             lost = self.with_failed(step, lost, &failed[step]);
-            let Some(above) = step.checked_sub(1) else {
-                break;
-            };
-            lost = self.lost_by_parents(step, levels[above], &lost);
+            if step > 0 {
+                lost = self.lost_by_parents(step, &lost);
+            }
         }
-        let loss = self.lost_by(0, Parent(None), self.group_size(), &lost);
+        let loss = self.lost_by(0, 0, self.group_size(), &lost);
         Ok(Verdict::of(loss, self.units()))
     }
 
@@ -75,22 +73,17 @@ impl Layout {
         lost
     }
 
-    fn lost_by_parents(&self, step: usize, above: usize, lost: &[Lost]) -> Vec<Lost> {
-        let level = self.plan().levels()[step];
-        let parent = |lost: &Lost| {
-            let index = lost.index;
-            self.tree().above(Domain { level, index }, above)
-        };
+    fn lost_by_parents(&self, step: usize, lost: &[Lost]) -> Vec<Lost> {
+        let parent = |lost: &Lost| self.parent(step, lost.index);
         let families = lost.chunk_by(|one, other| parent(one) == parent(other));
         families
             .map(|family| {
-                let parent = parent(&family[0]);
-                let least = self.least(step - 1, parent.index);
-                let lost_with = |units| self.lost_by(step, Parent(Some(parent)), units, family);
+                let index = parent(&family[0]);
+                let least = self.least(step - 1, index);
                 Lost {
-                    index: parent.index,
-                    light: lost_with(least),
-                    heavy: lost_with(least + 1),
+                    index,
+                    light: self.lost_by(step, index, least, family),
+                    heavy: self.lost_by(step, index, least + 1, family),
                 }
             })
             .collect()
@@ -105,7 +98,7 @@ impl Layout {
     }
 
     /// What a parent that holds `units` loses at most.
-    fn lost_by(&self, step: usize, parent: Parent, units: u64, children: &[Lost]) -> u64 {
+    fn lost_by(&self, step: usize, parent: usize, units: u64, children: &[Lost]) -> u64 {
         match &self.plan().spread {
             Spread::Even(symmetric) => {
                 let used = u64::from(symmetric.degrees()[step]);

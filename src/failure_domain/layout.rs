@@ -6,9 +6,10 @@
 //! its children anew in every tile, which spreads the load of a rebuild and leaves the counts as they are. Where the
 //! real tree has more children than the symmetric one, the permutation picks those that are used.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::permutation::{domain_key, keyed, mix, motr};
+use super::permutation::{domain_key, keyed, motr, tile_key};
 use super::plan::Spread;
 use super::{Domain, Error, Plan, Result, Tolerance, Tree, Units};
 
@@ -72,6 +73,7 @@ pub struct Source {
 pub struct Layout {
     tree: Arc<Tree>,
     plan: Plan,
+    branches: Vec<Branch>,
     units: Units,
     /// Units of a group.
     group: u64,
@@ -82,6 +84,15 @@ pub struct Layout {
     seed: [u64; 2],
 }
 
+/// How a kept level hangs below the one kept above it.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    level: usize,
+    above: Option<usize>,
+    /// The children of every domain above, if all have as many: then arithmetic replaces the tree.
+    children: Option<u32>,
+}
+
 /// The permutations of one tile.
 #[derive(Clone, Copy)]
 pub(super) enum Shuffle {
@@ -90,31 +101,42 @@ pub(super) enum Shuffle {
 }
 
 impl Shuffle {
-    pub(super) fn forward(self, parent: Parent, size: usize, value: u64) -> u64 {
+    /// Of the children, in level `level`, of a domain.
+    pub(super) fn forward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
         match self {
-            Shuffle::Keyed(tile) => keyed::forward(parent.key(tile), size as u64, value),
-            Shuffle::Motr(state) => motr::forward(state, size as u32, value as u32).into(),
+            Shuffle::Keyed(tile) => {
+                keyed::forward(domain_key(tile, level, parent), size as u32, value)
+            }
+            Shuffle::Motr(state) => motr::forward(state, size as u32, value),
         }
     }
 
-    pub(super) fn backward(self, parent: Parent, size: usize, value: u64) -> u64 {
+    pub(super) fn backward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
         match self {
-            Shuffle::Keyed(tile) => keyed::backward(parent.key(tile), size as u64, value),
-            Shuffle::Motr(state) => motr::backward(state, size as u32, value as u32).into(),
+            Shuffle::Keyed(tile) => {
+                keyed::backward(domain_key(tile, level, parent), size as u32, value)
+            }
+            Shuffle::Motr(state) => motr::backward(state, size as u32, value),
         }
     }
 }
 
-/// A domain or the root.
-#[derive(Clone, Copy)]
-pub(super) struct Parent(pub(super) Option<Domain>);
-
-impl Parent {
-    fn key(self, tile: u64) -> u64 {
-        match self.0 {
-            Some(domain) => domain_key(tile, domain.level + 1, domain.index),
-            None => domain_key(tile, 0, 0),
-        }
+impl Branch {
+    fn all(tree: &Tree, levels: &[usize]) -> Vec<Branch> {
+        let above = std::iter::once(None).chain(levels.iter().copied().map(Some));
+        let pairs = levels.iter().copied().zip(above);
+        pairs
+            .map(|(level, above)| {
+                let mut counts = tree.fan_outs(above, level);
+                let first = counts.next().unwrap_or(0);
+                let is_uniform = counts.all(|count| count == first);
+                Branch {
+                    level,
+                    above,
+                    children: is_uniform.then_some(first as u32),
+                }
+            })
+            .collect()
     }
 }
 
@@ -133,6 +155,7 @@ impl Layout {
             None => (1, 1),
         };
         Ok(Layout {
+            branches: Branch::all(&tree, plan.levels()),
             tree,
             plan,
             units: settings.units,
@@ -182,24 +205,21 @@ impl Layout {
         };
         let tile = source.group / self.groups;
         let number = source.group % self.groups * units + u64::from(unit);
-        let (row, mut rest) = (number / symmetric.targets(), number % symmetric.targets());
+        let row = number / symmetric.targets();
+        let mut rest = (number % symmetric.targets()) as u32;
         let frame = tile
             .checked_mul(self.rows)
             .and_then(|frame| frame.checked_add(row));
         let frame = frame.ok_or(Error::TooLarge)?;
         let shuffle = self.shuffle(file, tile);
-        let mut parent = Parent(None);
         let mut target = 0;
-        for (&level, &degree) in self.plan.levels().iter().zip(symmetric.degrees()) {
-            let children = self.tree.below(parent.0, level);
-            let digit = rest % u64::from(degree);
-            rest /= u64::from(degree);
-            target = children.start as u64 + shuffle.forward(parent, children.len(), digit);
-            parent = Parent(Some(Domain {
-                level,
-                index: target as usize,
-            }));
+        for (step, &degree) in symmetric.degrees().iter().enumerate() {
+            let (level, children) = (self.branches[step].level, self.children(step, target));
+            let child = shuffle.forward(level, target, children.len(), rest % degree);
+            rest /= degree;
+            target = children.start + child as usize;
         }
+        let target = target as u64;
         Ok(Place { target, frame })
     }
 
@@ -216,27 +236,18 @@ impl Layout {
         let tile = place.frame / self.rows;
         let shuffle = self.shuffle(file, tile);
         let mut number = place.frame % self.rows * symmetric.targets();
-        let levels = self.plan.levels();
-        let mut domain = Domain {
-            level: self.tree.depth() - 1,
-            index: target as usize,
-        };
-        for step in (0..levels.len()).rev() {
-            let parent = match step.checked_sub(1) {
-                Some(above) => Parent(Some(self.tree.above(domain, levels[above]))),
-                None => Parent(None),
-            };
-            let children = self.tree.below(parent.0, levels[step]);
-            let child = (domain.index - children.start) as u64;
-            let digit = shuffle.backward(parent, children.len(), child);
-            if digit >= u64::from(symmetric.degrees()[step]) {
+        let mut index = target as usize;
+        for (step, &degree) in symmetric.degrees().iter().enumerate().rev() {
+            let parent = self.parent(step, index);
+            let (level, children) = (self.branches[step].level, self.children(step, parent));
+            let child = (index - children.start) as u32;
+            let digit = shuffle.backward(level, parent, children.len(), child);
+            if digit >= degree {
                 return Ok(None);
             }
-            number += digit
-                * step
-                    .checked_sub(1)
-                    .map_or(1, |above| symmetric.nodes(above));
-            domain = parent.0.unwrap_or(domain);
+            let weight = step.checked_sub(1).map(|above| symmetric.nodes(above));
+            number += u64::from(digit) * weight.unwrap_or(1);
+            index = parent;
         }
         let group = tile
             .checked_mul(self.groups)
@@ -247,13 +258,42 @@ impl Layout {
         }))
     }
 
+    /// The domains of a kept level, by its place among them, below one of the level kept above it. The root is 0.
+    pub(super) fn children(&self, step: usize, parent: usize) -> Range<usize> {
+        let branch = &self.branches[step];
+        match branch.children {
+            Some(children) => parent * children as usize..(parent + 1) * children as usize,
+            None => {
+                let parent = branch.above.map(|level| Domain {
+                    level,
+                    index: parent,
+                });
+                self.tree.below(parent, branch.level)
+            }
+        }
+    }
+
+    /// The other way around.
+    pub(super) fn parent(&self, step: usize, child: usize) -> usize {
+        let branch = &self.branches[step];
+        match (branch.above, branch.children) {
+            (None, _) => 0,
+            (_, Some(children)) => (child as u32 / children) as usize,
+            (Some(above), None) => {
+                let child = Domain {
+                    level: branch.level,
+                    index: child,
+                };
+                self.tree.above(child, above).index
+            }
+        }
+    }
+
     fn shuffle(&self, file: File, tile: u64) -> Shuffle {
         match self.mode {
             Mode::Motr => Shuffle::Motr(motr::state(self.seed, file.container, file.key, tile)),
             Mode::Declustered => {
-                let parts = [self.seed[0], self.seed[1], file.container, file.key, tile];
-                let chain = |key: u64, part| mix(key.wrapping_add(1) ^ part);
-                Shuffle::Keyed(parts.into_iter().fold(0, chain))
+                Shuffle::Keyed(tile_key(self.seed, file.container, file.key, tile))
             }
         }
     }

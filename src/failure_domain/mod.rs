@@ -90,6 +90,16 @@ pub enum Error {
     SlotTwice,
     #[error("there are too many vectors to list")]
     TooManyVectors,
+    #[error("there is no domain {path:?}")]
+    NoPath { path: String },
+    #[error("path {index} is no UTF-8 text")]
+    NotText { index: usize },
+    #[error("{what} cannot be {value}")]
+    NoChoice { what: &'static str, value: u32 },
+    #[error("{0} is NULL or no such handle")]
+    Null(&'static str),
+    #[error("there is not enough memory for the tree")]
+    Memory,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,20 +1,38 @@
 //! Bijections of 0..n, one for each domain of each tile, which say where its children stand in the symmetric tree.
 //!
-//! `keyed` needs no table: up to 16 children by the transpositions of a shuffle, of which only one element is
+//! `keyed` needs no table: up to 16 children by the swaps of a shuffle, through which only one element is
 //! followed; more by a small Feistel network, walked until it ends inside. Both ways take O(1). `motr` is what Motr
 //! computes: a table of n numbers for each tile, decoded once and kept by the thread.
 
-/// Domains up to this size are shuffled.
-const SMALL: u64 = 16;
-const ROUNDS: u32 = 3;
+/// Up to so many children are shuffled.
+const SMALL: u32 = 16;
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Odd numbers without a pattern: from the digits of the golden ratio, e, pi, and the square roots of 2, 3 and 5.
+const KEYS: [u64; 6] = [
+    GOLDEN,
+    0xadf8_5458_a2bb_4a9b,
+    0xc90f_daa2_2168_c235,
+    0xb504_f333_f9de_6485,
+    0xddb3_d742_c265_539d,
+    0x8f1b_bcdc_bfa5_3e0b,
+];
 
 /// A bijection of the 64-bit numbers in which every bit depends on all (the finalizer of SplitMix64).
 pub(super) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+/// The key of a tile of a file.
+pub(super) fn tile_key(seed: [u64; 2], container: u64, key: u64, tile: u64) -> u64 {
+    let seed = mix(seed[0]).wrapping_add(mix(seed[1] ^ GOLDEN));
+    let parts = [container, key, tile].into_iter().zip(KEYS);
+    let sum = parts.fold(seed, |sum, (part, factor)| {
+        sum.wrapping_add(part.wrapping_mul(factor))
+    });
+    mix(sum)
 }
 
 /// The key of a domain below the key of its tile.
@@ -25,76 +43,69 @@ pub(super) fn domain_key(tile: u64, level: usize, index: usize) -> u64 {
 pub(super) mod keyed {
     use super::*;
 
-    pub(in super::super) fn forward(key: u64, size: u64, value: u64) -> u64 {
+    pub(in super::super) fn forward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            1 => 0,
-            2..=SMALL => swaps(key, size)
-                .take(size as usize - 1)
-                .fold(value, transposed),
+            0..=SMALL => {
+                let words = Words::new(key);
+                let places = (1..size).rev();
+                places.fold(value, |value, place| words.swapped(place, value))
+            }
             _ => Feistel::new(key, size).walk(value, Feistel::forward),
         }
     }
 
-    pub(in super::super) fn backward(key: u64, size: u64, value: u64) -> u64 {
+    pub(in super::super) fn backward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            1 => 0,
-            2..=SMALL => {
-                let mut all = [(0, 0); SMALL as usize];
-                let last = size as usize - 1;
-                for (place, swap) in all[..last].iter_mut().zip(swaps(key, size)) {
-                    *place = swap;
-                }
-                all[..last].iter().rev().copied().fold(value, transposed)
+            0..=SMALL => {
+                let words = Words::new(key);
+                (1..size).fold(value, |value, place| words.swapped(place, value))
             }
             _ => Feistel::new(key, size).walk(value, Feistel::backward),
         }
     }
 
-    /// The swaps of a shuffle: each place with one not after it, last place first. Four of them share a random word.
-    fn swaps(key: u64, size: u64) -> impl Iterator<Item = (u64, u64)> {
-        let mut word = 0;
-        (1..size).rev().enumerate().map(move |(step, place)| {
-            word = match step % 4 {
-                0 => mix(key.wrapping_add((step as u64 + 1).wrapping_mul(GOLDEN))),
-                _ => word >> 16,
-            };
-            (place, (word & 0xffff) * (place + 1) >> 16)
-        })
-    }
+    /// The random numbers of a shuffle, 16 bits for each place.
+    struct Words([u64; SMALL as usize / 4]);
 
-    fn transposed(value: u64, (one, other): (u64, u64)) -> u64 {
-        if value == one {
-            other
-        } else if value == other {
-            one
-        } else {
-            value
+    impl Words {
+        fn new(key: u64) -> Words {
+            Words(std::array::from_fn(|word| mix(key ^ KEYS[word])))
+        }
+
+        /// A shuffle swaps each place with one that is not after it, the last place first.
+        fn swapped(&self, place: u32, value: u32) -> u32 {
+            let bits = self.0[place as usize / 4] >> (place % 4 * 16) & 0xffff;
+            let other = (bits as u32 * (place + 1)) >> 16;
+            let either = u32::from(value == place) | u32::from(value == other);
+            value ^ ((place ^ other) & either.wrapping_neg())
         }
     }
 
-    /// A bijection of as few bits as hold `size`; less than half of its values are outside.
+    /// A bijection of pairs, of which there are as many as `size` or a few more. In turns, one half is moved on by a
+    /// random function of the other.
     struct Feistel {
-        key: u64,
-        size: u64,
+        keys: [u64; KEYS.len()],
+        size: u32,
+        /// How many values each half has; and the bits of the lower one.
+        high: u32,
         low: u32,
-        low_mask: u64,
-        high_mask: u64,
+        bits: u32,
     }
 
     impl Feistel {
-        fn new(key: u64, size: u64) -> Feistel {
-            let bits = u64::BITS - (size - 1).leading_zeros();
-            let low = bits / 2;
+        fn new(key: u64, size: u32) -> Feistel {
+            let bits = size.ilog2().div_ceil(2);
+            let low = 1 << bits;
             Feistel {
-                key,
+                keys: KEYS.map(|factor| mix_lightly(key, factor)),
                 size,
+                high: size.div_ceil(low),
                 low,
-                low_mask: (1 << low) - 1,
-                high_mask: (1 << (bits - low)) - 1,
+                bits,
             }
         }
 
-        fn walk(&self, value: u64, step: impl Fn(&Feistel, u64) -> u64) -> u64 {
+        fn walk(&self, value: u32, step: impl Fn(&Feistel, u32) -> u32) -> u32 {
             let mut value = step(self, value);
             while value >= self.size {
                 value = step(self, value);
@@ -102,28 +113,44 @@ pub(super) mod keyed {
             value
         }
 
-        fn forward(&self, value: u64) -> u64 {
-            let (mut high, mut low) = (value >> self.low, value & self.low_mask);
-            for round in 0..ROUNDS {
-                high ^= self.scramble(2 * round, low) & self.high_mask;
-                low ^= self.scramble(2 * round + 1, high) & self.low_mask;
+        fn forward(&self, value: u32) -> u32 {
+            let (mut high, mut low) = (value >> self.bits, value & (self.low - 1));
+            for keys in self.keys.chunks_exact(2) {
+                high = moved_on(high, scramble(keys[0], low, self.high), self.high);
+                low = moved_on(low, scramble(keys[1], high, self.low), self.low);
             }
-            high << self.low | low
+            high << self.bits | low
         }
 
-        fn backward(&self, value: u64) -> u64 {
-            let (mut high, mut low) = (value >> self.low, value & self.low_mask);
-            for round in (0..ROUNDS).rev() {
-                low ^= self.scramble(2 * round + 1, high) & self.low_mask;
-                high ^= self.scramble(2 * round, low) & self.high_mask;
+        fn backward(&self, value: u32) -> u32 {
+            let (mut high, mut low) = (value >> self.bits, value & (self.low - 1));
+            for keys in self.keys.rchunks_exact(2) {
+                let back = scramble(keys[1], high, self.low);
+                low = moved_on(low, self.low - back, self.low);
+                let back = scramble(keys[0], low, self.high);
+                high = moved_on(high, self.high - back, self.high);
             }
-            high << self.low | low
+            high << self.bits | low
         }
+    }
 
-        fn scramble(&self, round: u32, half: u64) -> u64 {
-            let value = (half + 1).wrapping_mul(self.key.rotate_left(round * 11) | 1);
-            (value ^ (value >> 29)).wrapping_mul(GOLDEN) >> 32
-        }
+    fn mix_lightly(key: u64, factor: u64) -> u64 {
+        let value = key.wrapping_mul(factor);
+        (value ^ (value >> 32)) | 1
+    }
+
+    /// Below `limit`, and random in both numbers.
+    fn scramble(key: u64, value: u32, limit: u32) -> u32 {
+        let product = (u64::from(value) + 1).wrapping_mul(key);
+        let bits = (product ^ (product >> 32)).wrapping_mul(GOLDEN) >> 32;
+        ((bits * u64::from(limit)) >> 32) as u32
+    }
+
+    /// By up to `limit`, around.
+    fn moved_on(value: u32, by: u32, limit: u32) -> u32 {
+        let moved = u64::from(value) + u64::from(by);
+        let limit = u64::from(limit);
+        (if moved >= limit { moved - limit } else { moved }) as u32
     }
 }
 
@@ -302,7 +329,7 @@ mod tests {
                 }
             }
         }
-        let size = u64::from(u32::MAX);
+        let size = u32::MAX;
         for value in [0, 1, size / 2, size - 1] {
             assert_eq!(
                 keyed::backward(7, size, keyed::forward(7, size, value)),
@@ -311,22 +338,24 @@ mod tests {
         }
     }
 
-    /// How often each pair of values goes to each pair of places.
+    /// How often a pair of values goes to each pair of places.
     #[test]
     fn pairs_go_everywhere_alike() {
-        for size in [2, 3, 4, 7, 16, 17, 24, 60] {
-            let rounds = 300 * size * (size - 1);
-            let mut counts = vec![0_u64; (size * size) as usize];
-            for key in 0..rounds {
-                let of = |value| keyed::forward(domain_key(mix(key), 1, 3), size, value);
-                counts[(of(0) * size + of(size - 1)) as usize] += 1;
-            }
-            for (cell, &count) in counts.iter().enumerate() {
-                let wanted = match cell as u64 / size == cell as u64 % size {
-                    true => 0..1,
-                    false => 200..400,
-                };
-                assert!(wanted.contains(&count), "{size}: {cell} {count}");
+        for size in [2, 3, 4, 7, 8, 9, 10, 13, 16, 17, 24, 40] {
+            for (one, other) in [(0, size - 1), (size / 2, size / 2 - 1)] {
+                let mut counts = vec![0_u32; (size * size) as usize];
+                for key in 0..200 * size * (size - 1) {
+                    let key = domain_key(mix(key.into()), 1, 3);
+                    let of = |value| keyed::forward(key, size, value);
+                    counts[(of(one) * size + of(other)) as usize] += 1;
+                }
+                for (cell, &count) in counts.iter().enumerate() {
+                    let wanted = match cell as u32 / size == cell as u32 % size {
+                        true => 0..1,
+                        false => 120..280,
+                    };
+                    assert!(wanted.contains(&count), "{size}: {cell} {count}");
+                }
             }
         }
     }

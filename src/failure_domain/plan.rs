@@ -7,14 +7,15 @@
 use super::water::Water;
 use super::{Error, Result, Settings, Symmetric, Tolerance, Tree, Units};
 
-/// What became of a level.
+/// What became of a level, numbered as in `stanchion.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum State {
-    Kept,
+    Kept = 0,
     /// It is above the first level that was asked for.
-    Dropped,
+    Dropped = 1,
     /// The tolerance that was wanted for it cannot be had.
-    Unmet,
+    Unmet = 2,
 }
 
 /// How a group is split among the domains of the levels that are kept.

@@ -254,11 +254,14 @@ impl Level {
             width = width.checked_add(degree).ok_or(Error::TooWide)?;
             first.push(width);
         }
-        let children = degrees.iter().enumerate();
-        let parents = children
-            .flat_map(|(parent, &degree)| std::iter::repeat_n(parent as u32, degree as usize));
+        let mut parents = Vec::new();
+        let room = parents.try_reserve_exact(width as usize);
+        room.map_err(|_| Error::Memory)?;
+        for (parent, &degree) in degrees.iter().enumerate() {
+            parents.extend(std::iter::repeat_n(parent as u32, degree as usize));
+        }
         Ok(Level {
-            parents: parents.collect(),
+            parents,
             first,
             names: Names::ByPosition,
         })

@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use super::failed::{Lost, all_lost};
-use super::layout::{Parent, Shuffle};
+use super::layout::Shuffle;
 use super::{Domain, Error, Layout, Place, Result, Source, Tolerance, Tree, Units};
 
 #[derive(Clone, Debug)]
@@ -50,7 +50,8 @@ struct Fill {
 struct Seen<'a> {
     step: &'a Step,
     fill: Fill,
-    parent: Parent,
+    level: usize,
+    parent: usize,
     /// Where its children begin.
     start: usize,
     /// How many units have gone around before this group.
@@ -126,9 +127,9 @@ impl Water {
     }
 
     /// What a domain that holds `units` loses at most.
-    pub(super) fn lost(&self, step: usize, parent: Parent, units: u64, children: &[Lost]) -> u64 {
+    pub(super) fn lost(&self, step: usize, parent: usize, units: u64, children: &[Lost]) -> u64 {
         let step = &self.steps[step];
-        let fill = step.fills[parent.0.map_or(0, |domain| domain.index)];
+        let fill = step.fills[parent];
         let is_full = |lost: &&Lost| u64::from(step.ranks[lost.index]) < fill.full;
         let (full, others): (Vec<&Lost>, Vec<&Lost>) = children.iter().partition(is_full);
         let others: Vec<Lost> = others.into_iter().copied().collect();
@@ -140,20 +141,16 @@ impl Water {
         let Source { group, unit } = source;
         self.check_group(group)?;
         let (mut taken, mut unit) = (group * self.group, u64::from(unit));
-        let mut parent = Parent(None);
+        let mut index = 0;
         for step in 0..self.steps.len() {
-            let seen = self.see(layout, step, parent, group, taken);
-            let (rank, unit_there) = seen.child_with(shuffle, unit);
-            let child = seen.child(rank);
-            taken = seen.taken_by(shuffle, child, group);
-            unit = unit_there;
-            parent = Parent(Some(Domain {
-                level: layout.plan().levels()[step],
-                index: child,
-            }));
+            let seen = self.see(layout, step, index, group, taken);
+            let rank;
+            (rank, unit) = seen.child_with(shuffle, unit);
+            index = seen.child(rank);
+            taken = seen.taken_by(shuffle, index, group);
         }
         Ok(Place {
-            target: parent.0.map_or(0, |target| target.index as u64),
+            target: index as u64,
             frame: taken,
         })
     }
@@ -164,10 +161,12 @@ impl Water {
         shuffle: Shuffle,
         place: Place,
     ) -> Result<Option<Source>> {
-        let levels = layout.plan().levels();
-        let leaf = place.target as usize;
-        let above = |&level: &usize| layout.tree().ancestor(leaf, level);
-        let path: SmallVec<[Domain; 8]> = levels.iter().map(above).collect();
+        let mut path: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.steps.len());
+        let mut index = place.target as usize;
+        for step in (0..self.steps.len()).rev() {
+            path[step] = index;
+            index = layout.parent(step, index);
+        }
         let taken = |group| self.taken(layout, shuffle, &path, group).1;
         self.check_group(place.frame)?;
         // A group gives a target one unit at most.
@@ -195,22 +194,17 @@ impl Water {
         }
     }
 
-    fn see(
-        &self,
-        layout: &Layout,
-        step: usize,
-        parent: Parent,
-        group: u64,
-        taken: u64,
-    ) -> Seen<'_> {
+    fn see(&self, layout: &Layout, step: usize, parent: usize, group: u64, taken: u64) -> Seen<'_> {
         let level = layout.plan().levels()[step];
+        let start = layout.children(step, parent).start;
         let step = &self.steps[step];
-        let fill = step.fills[parent.0.map_or(0, |domain| domain.index)];
+        let fill = step.fills[parent];
         Seen {
             step,
             fill,
+            level,
             parent,
-            start: layout.tree().below(parent.0, level).start,
+            start,
             gone: taken - group * fill.sum,
         }
     }
@@ -220,27 +214,27 @@ impl Water {
         &'a self,
         layout: &Layout,
         shuffle: Shuffle,
-        path: &[Domain],
+        path: &[usize],
         group: u64,
     ) -> (SmallVec<[Seen<'a>; 8]>, u64) {
         let mut taken = group * self.group;
         let mut all = SmallVec::new();
-        let mut parent = Parent(None);
-        for (step, &domain) in path.iter().enumerate() {
+        let mut parent = 0;
+        for (step, &index) in path.iter().enumerate() {
             let seen = self.see(layout, step, parent, group, taken);
-            taken = seen.taken_by(shuffle, domain.index, group);
+            taken = seen.taken_by(shuffle, index, group);
             all.push(seen);
-            parent = Parent(Some(domain));
+            parent = index;
         }
         (all, taken)
     }
 
     /// Which unit of a group the last domain of a path got.
-    fn unit_of(&self, layout: &Layout, shuffle: Shuffle, path: &[Domain], group: u64) -> u32 {
+    fn unit_of(&self, layout: &Layout, shuffle: Shuffle, path: &[usize], group: u64) -> u32 {
         let (all, _) = self.taken(layout, shuffle, path, group);
         let steps = all.iter().zip(path).rev();
-        steps.fold(0, |unit, (seen, domain)| {
-            seen.unit_from(shuffle, domain.index, unit)
+        steps.fold(0, |unit, (seen, &index)| {
+            seen.unit_from(shuffle, index, unit)
         }) as u32
     }
 }
@@ -301,8 +295,8 @@ impl Seen<'_> {
         let fill = self.fill;
         if unit >= fill.sum {
             let turn = (self.gone + unit - fill.sum) % fill.rest;
-            let rank = shuffle.forward(self.parent, fill.rest as usize, turn);
-            return (fill.full + rank, fill.height);
+            let rank = shuffle.forward(self.level, self.parent, fill.rest as usize, turn as u32);
+            return (fill.full + u64::from(rank), fill.height);
         }
         let children = self.start..self.start + (fill.full + fill.rest) as usize;
         let before = &self.step.before[children];
@@ -313,7 +307,13 @@ impl Seen<'_> {
     /// The turn of a child among those that units go around.
     fn turn(&self, shuffle: Shuffle, child: usize) -> Option<u64> {
         let rank = u64::from(self.step.ranks[child]).checked_sub(self.fill.full)?;
-        Some(shuffle.backward(self.parent, self.fill.rest as usize, rank))
+        let turn = shuffle.backward(
+            self.level,
+            self.parent,
+            self.fill.rest as usize,
+            rank as u32,
+        );
+        Some(turn.into())
     }
 
     /// How many units a child got before this group.
