@@ -338,8 +338,8 @@ unsafe fn give_tree(tree: Tree, out: *mut *mut fdt_t) -> Result<c_int> {
 /// Gives up a tree; layouts made from it stay. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdt_destroy(tree: *mut fdt_t) {
-    // SAFETY: arguments of the caller.
     guard((), || {
+        // SAFETY: arguments of the caller.
         drop(unsafe { handle::take::<HeldTree>(tree.cast()) })
     });
 }
@@ -570,8 +570,8 @@ pub unsafe extern "C" fn fdt_ft_perm_generate(
 /// Gives up a layout. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdt_layout_destroy(layout: *mut fdt_layout_t) {
-    // SAFETY: arguments of the caller.
     guard((), || {
+        // SAFETY: arguments of the caller.
         drop(unsafe { handle::take::<Layout>(layout.cast()) })
     });
 }
