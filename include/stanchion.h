@@ -59,6 +59,72 @@ typedef struct {
   const int* group_map;     /**< rank in that communicator of each rank of the set */
 } stanchion_redset_info;
 
+/** A tree of failure domains, and a layout over one. */
+typedef struct fdt fdt_t;
+typedef struct fdt_layout fdt_layout_t;
+
+/* fdt_attr.mode: how the children of a domain are permuted from tile to tile. */
+#define FDT_DECLUSTERED (0) /**< independently in every domain: a rebuild loads all survivors alike */
+#define FDT_MOTR_COMPAT (1) /**< as Motr does, alike in all domains with as many children */
+
+/* fdt_attr.options */
+#define FDT_WATER_FILLING (1) /**< where the symmetric tree is too small, fill domains as far as they hold units */
+
+/** What a layout is made from, next to its tree; zeros are good defaults. */
+typedef struct fdt_attr {
+  uint32_t data;             /**< N, */
+  uint32_t parity;           /**< K */
+  uint32_t spare;            /**< and S units of a group */
+  uint32_t mode;             /**< FDT_DECLUSTERED or FDT_MOTR_COMPAT */
+  uint64_t seed[2];
+  uint32_t first_level;      /**< levels above it are left out */
+  uint32_t options;          /**< 0 or FDT_WATER_FILLING */
+  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this
+                                  cannot be had are left out */
+} fdt_attr;
+
+/* What became of a level. */
+#define FDT_LEVEL_KEPT    (0)
+#define FDT_LEVEL_DROPPED (1) /**< above the first level that was asked for */
+#define FDT_LEVEL_UNMET   (2) /**< what shall be tolerated there cannot be */
+
+/** The numbers of a layout. */
+typedef struct fdt_shape {
+  uint32_t depth;   /**< levels of the tree */
+  uint32_t units;   /**< G = N + K + S */
+  uint64_t targets; /**< of the tree, */
+  uint64_t used;    /**< and how many of them each tile uses */
+  uint64_t rows;    /**< frames of each used target in a tile */
+  uint64_t groups;  /**< groups of a tile */
+  int filled;       /**< 1 if domains are filled: then there are no tiles */
+} fdt_shape;
+
+/** The file that is laid out; each has its own permutations. */
+typedef struct fd_gfid {
+  uint64_t container;
+  uint64_t key;
+} fd_gfid;
+
+/** A domain: its level, from 0 below the root, and its number there. A target is a domain of the last level. */
+typedef struct fdt_domain {
+  uint32_t level;
+  uint64_t index;
+} fdt_domain;
+
+/* Tests of a vector of failures. */
+#define FDT_POLYTOPE_B (0) /**< A v <= b */
+#define FDT_SUM        (1) /**< what each level loses at most, added up */
+#define FDT_EXACT      (2) /**< the worst case */
+
+typedef struct fdt_verdict {
+  int tolerable;
+  uint64_t loss;  /**< units that a group loses, at most */
+  uint64_t slack; /**< how many more it could lose */
+} fdt_verdict;
+
+/** The slot of a unit that is lost and for which there was no spare. */
+#define FD_UNPLACED UINT32_MAX
+
 /**
  * The version of the library, such as "0.1.0". The string lives forever.
  */
@@ -93,6 +159,218 @@ void stanchion_set_log_level(int level);
  * `callback` may be called with `user` from any thread until another one is set.
  */
 void stanchion_set_log_callback(stanchion_log_callback callback, void *user);
+
+/**
+ * Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All have
+ * as many parts, and no two are equal. Give the tree to fdt_destroy.
+ *
+ * # Returns
+ * 0; -EEXIST if a path comes twice; -EINVAL for paths that make no tree.
+ */
+int fdt_create_paths(const char *const *paths,
+                     size_t n,
+                     char separator,
+                     fdt_t **out);
+
+/**
+ * Makes a tree from the number of children of each domain: `degrees` has first the one of the root, then those of
+ * all domains of level 0, and so on; `per_level` says how many there are of each, for `depth` levels.
+ *
+ * # Returns
+ * 0; -EINVAL if the numbers do not fit together or one is 0; -ERANGE if the tree is too large.
+ */
+int fdt_create_degrees(const uint32_t *degrees,
+                       const size_t *per_level,
+                       uint32_t depth,
+                       fdt_t **out);
+
+/**
+ * Gives up a tree; layouts made from it stay. NULL is ignored.
+ */
+void fdt_destroy(fdt_t *tree);
+
+/**
+ * How many levels a tree has below its root.
+ */
+int fdt_depth_get(const fdt_t *tree, uint32_t *depth);
+
+/**
+ * How many domains a level has. The last level are the targets.
+ */
+int fdt_width_get(const fdt_t *tree, uint32_t level, uint64_t *width);
+
+/**
+ * The domain that a path names, whole ("rack3/chassis1/node17") or only its first parts ("rack3").
+ *
+ * # Returns
+ * 0; -ENOENT if there is none.
+ */
+int fdt_domain_find(const fdt_t *tree, const char *path, char separator, fdt_domain *domain);
+
+/**
+ * Finds the symmetric tree that a layout with these attributes would use, and which levels take part.
+ *
+ * `children` gets the number of children of the root and of the domains of each level that is kept, `depth` how many
+ * these are, `states` an FDT_LEVEL value for each level of the tree. `children` and `states` have room for all levels
+ * of the tree; `states` may be NULL.
+ *
+ * # Returns
+ * 0; 1 if there is no symmetric tree and domains are filled instead: then `children` is left as it is; -ENOSPC if the
+ * units of a group do not fit, or if more targets shall be tolerated than there are parity units.
+ */
+int fdt_vsymm_tree_generate(const fdt_t *tree,
+                            const fdt_attr *attr,
+                            uint32_t *children,
+                            uint32_t *depth,
+                            uint32_t *states);
+
+/**
+ * How many failures in one level any group survives, for each of the `depth` levels of a symmetric tree: the largest
+ * number (`exact`), and K / ceil(G / domains), which the polytope is made of (`bound_b`). Either may be NULL.
+ *
+ * # Returns
+ * 0; -ENOSPC if the units of a group do not fit.
+ */
+int fdt_tolerance_max(const uint32_t *children,
+                      uint32_t depth,
+                      uint32_t data,
+                      uint32_t parity,
+                      uint32_t spare,
+                      uint32_t *exact,
+                      uint32_t *bound_b);
+
+/**
+ * Whether every group survives `tolerance` failures in each level, taken one by one.
+ *
+ * # Returns
+ * 0; 1 if not: then `bad_level`, which may be NULL, is the first level in which it is too much.
+ */
+int fdt_tolerance_check(const uint32_t *children,
+                        uint32_t depth,
+                        uint32_t data,
+                        uint32_t parity,
+                        uint32_t spare,
+                        const uint32_t *tolerance,
+                        uint32_t *bad_level);
+
+/**
+ * Lists the failures that every group survives all at once and that cannot grow: each vector has a number for each of
+ * the `depth` levels. `count` says how many vectors there is room for, and gets how many there are.
+ *
+ * # Returns
+ * 0; 1 if there was room for some only (`vectors` may be NULL); -ERANGE if there are too many to find.
+ */
+int fdt_tolerance_vectors(const uint32_t *children,
+                          uint32_t depth,
+                          uint32_t data,
+                          uint32_t parity,
+                          uint32_t spare,
+                          uint32_t *vectors,
+                          size_t *count);
+
+/**
+ * Makes a layout: where each unit of each group goes. It holds no table, may be used by several threads at once, and
+ * is given to fdt_layout_destroy. The tree may be destroyed before.
+ *
+ * # Returns
+ * 0; -ENOSPC and so on as fdt_vsymm_tree_generate; -ERANGE if a domain has more than 65535 children in mode
+ * FDT_MOTR_COMPAT.
+ */
+int fdt_ft_perm_generate(const fdt_t *tree,
+                         const fdt_attr *attr,
+                         fdt_layout_t **out);
+
+/**
+ * Gives up a layout. NULL is ignored.
+ */
+void fdt_layout_destroy(fdt_layout_t *layout);
+
+/**
+ * The numbers of a layout.
+ */
+int fdt_layout_get(const fdt_layout_t *layout, fdt_shape *shape);
+
+/**
+ * How many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels that
+ * were left out.
+ */
+int fdt_layout_tolerance(const fdt_layout_t *layout,
+                         uint32_t *exact,
+                         uint32_t *bound_b);
+
+/**
+ * Where unit `unit` of parity group `group` is: data units come first, then parity, then spare.
+ *
+ * # Returns
+ * 0; -ERANGE if the frame would not fit in 64 bits.
+ */
+int fd_pg2tgt_map(const fdt_layout_t *layout,
+                  fd_gfid file,
+                  uint64_t group,
+                  uint32_t unit,
+                  uint64_t *target,
+                  uint64_t *frame);
+
+/**
+ * Which unit is in a frame of a target.
+ *
+ * # Returns
+ * 0; 1 if none is; -ERANGE if the number of the group would not fit in 64 bits.
+ */
+int fd_tgt2pg_map(const fdt_layout_t *layout,
+                  fd_gfid file,
+                  uint64_t target,
+                  uint64_t frame,
+                  uint64_t *group,
+                  uint32_t *unit);
+
+/**
+ * Whether every group survives `failed` failures in each level of the tree, all at once and wherever they are. `test`
+ * is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
+ *
+ * # Returns
+ * 0 with the verdict; -EINVAL if more domains fail than there are.
+ */
+int fdt_failvec_check(const fdt_layout_t *layout,
+                      const uint32_t *failed,
+                      int test,
+                      fdt_verdict *verdict);
+
+/**
+ * Whether every group of every file survives the failure of these domains. What failed inside another that failed
+ * counts once.
+ *
+ * # Returns
+ * 0 with the verdict; -ENOENT if there is no such domain.
+ */
+int fdt_failset_check(const fdt_layout_t *layout,
+                      const fdt_domain *failed,
+                      size_t n,
+                      fdt_verdict *verdict);
+
+/**
+ * The polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
+ * the tree, `b` one for each row. There are never more rows than levels and one; `a` and `b` may be NULL.
+ */
+int fdt_polytope_get(const fdt_layout_t *layout,
+                     uint64_t *a,
+                     uint64_t *b,
+                     uint32_t *rows);
+
+/**
+ * Says which spare unit takes each lost unit of a group. `slots` has an entry for each data and parity unit: the unit
+ * in whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
+ * `failed` holds all domains that are gone, also those of earlier calls, from which `slots` is handed on.
+ *
+ * # Returns
+ * 0; 1 if spares ran out, then units stay FD_UNPLACED; -EIO if the group lost more units than it has parity.
+ */
+int fd_repair_map(const fdt_layout_t *layout,
+                  fd_gfid file,
+                  uint64_t group,
+                  const fdt_domain *failed,
+                  size_t n,
+                  uint32_t *slots);
 
 #if defined(REDSET_ENABLE_MPI)
 /**

@@ -41,6 +41,7 @@ const HEADERS: [(&str, &[&str]); 11] = [
         "stanchion.h",
         &[
             "stanchion.rs",
+            "stanchion_fdt.rs",
             "stanchion_redset.rs",
             "stanchion_fenix.rs",
             "stanchion_pio.rs",

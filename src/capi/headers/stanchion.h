@@ -59,6 +59,72 @@ typedef struct {
   const int* group_map;     /**< rank in that communicator of each rank of the set */
 } stanchion_redset_info;
 
+/** A tree of failure domains, and a layout over one. */
+typedef struct fdt fdt_t;
+typedef struct fdt_layout fdt_layout_t;
+
+/* fdt_attr.mode: how the children of a domain are permuted from tile to tile. */
+#define FDT_DECLUSTERED (0) /**< independently in every domain: a rebuild loads all survivors alike */
+#define FDT_MOTR_COMPAT (1) /**< as Motr does, alike in all domains with as many children */
+
+/* fdt_attr.options */
+#define FDT_WATER_FILLING (1) /**< where the symmetric tree is too small, fill domains as far as they hold units */
+
+/** What a layout is made from, next to its tree; zeros are good defaults. */
+typedef struct fdt_attr {
+  uint32_t data;             /**< N, */
+  uint32_t parity;           /**< K */
+  uint32_t spare;            /**< and S units of a group */
+  uint32_t mode;             /**< FDT_DECLUSTERED or FDT_MOTR_COMPAT */
+  uint64_t seed[2];
+  uint32_t first_level;      /**< levels above it are left out */
+  uint32_t options;          /**< 0 or FDT_WATER_FILLING */
+  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this
+                                  cannot be had are left out */
+} fdt_attr;
+
+/* What became of a level. */
+#define FDT_LEVEL_KEPT    (0)
+#define FDT_LEVEL_DROPPED (1) /**< above the first level that was asked for */
+#define FDT_LEVEL_UNMET   (2) /**< what shall be tolerated there cannot be */
+
+/** The numbers of a layout. */
+typedef struct fdt_shape {
+  uint32_t depth;   /**< levels of the tree */
+  uint32_t units;   /**< G = N + K + S */
+  uint64_t targets; /**< of the tree, */
+  uint64_t used;    /**< and how many of them each tile uses */
+  uint64_t rows;    /**< frames of each used target in a tile */
+  uint64_t groups;  /**< groups of a tile */
+  int filled;       /**< 1 if domains are filled: then there are no tiles */
+} fdt_shape;
+
+/** The file that is laid out; each has its own permutations. */
+typedef struct fd_gfid {
+  uint64_t container;
+  uint64_t key;
+} fd_gfid;
+
+/** A domain: its level, from 0 below the root, and its number there. A target is a domain of the last level. */
+typedef struct fdt_domain {
+  uint32_t level;
+  uint64_t index;
+} fdt_domain;
+
+/* Tests of a vector of failures. */
+#define FDT_POLYTOPE_B (0) /**< A v <= b */
+#define FDT_SUM        (1) /**< what each level loses at most, added up */
+#define FDT_EXACT      (2) /**< the worst case */
+
+typedef struct fdt_verdict {
+  int tolerable;
+  uint64_t loss;  /**< units that a group loses, at most */
+  uint64_t slack; /**< how many more it could lose */
+} fdt_verdict;
+
+/** The slot of a unit that is lost and for which there was no spare. */
+#define FD_UNPLACED UINT32_MAX
+
 //BODY
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */

@@ -1,0 +1,319 @@
+//! Layouts: the target and the frame of every unit of every group, and back, by arithmetic.
+//!
+//! Tiles of `rows` times P targets hold whole groups. In a tile, unit u of group g has the number g * G + u; its
+//! digits, the first in the number of children of the root, the next in that of a rack and so on, lead from the root
+//! down to its target, so that G units in a row spread evenly over the domains of every level. Each domain permutes
+//! its children anew in every tile, which spreads the load of a rebuild and leaves the counts as they are. Where the
+//! real tree has more children than the symmetric one, the permutation picks those that are used.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::permutation::{domain_key, keyed, motr, tile_key};
+use super::plan::Spread;
+use super::{Domain, Error, Plan, Result, Tolerance, Tree, Units};
+
+/// How the children of a domain are permuted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Independently in every domain.
+    #[default]
+    Declustered,
+    /// As Motr does: alike in all domains with as many children.
+    Motr,
+}
+
+/// What a layout is made from, next to the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    pub units: Units,
+    pub mode: Mode,
+    pub seed: [u64; 2],
+    /// Levels above are left out.
+    pub first_level: usize,
+    /// What shall be tolerated in each level of the tree; levels for which this cannot be met are left out.
+    pub tolerance: Option<&'a [u32]>,
+    /// Fill domains as far as they hold units, where the symmetric tree is too small for a group.
+    pub water_filling: bool,
+}
+
+impl Settings<'_> {
+    pub fn new(units: Units) -> Self {
+        Settings {
+            units,
+            mode: Mode::default(),
+            seed: [0, 0],
+            first_level: 0,
+            tolerance: None,
+            water_filling: false,
+        }
+    }
+}
+
+/// What is laid out; each file has its own permutations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct File {
+    pub container: u64,
+    pub key: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub target: u64,
+    pub frame: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source {
+    pub group: u64,
+    pub unit: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Layout {
+    tree: Arc<Tree>,
+    plan: Plan,
+    branches: Vec<Branch>,
+    units: Units,
+    /// Units of a group.
+    group: u64,
+    /// Of a tile: frames on each target, and groups.
+    rows: u64,
+    groups: u64,
+    mode: Mode,
+    seed: [u64; 2],
+}
+
+/// How a kept level hangs below the one kept above it.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    level: usize,
+    above: Option<usize>,
+    /// The children of every domain above, if all have as many: then arithmetic replaces the tree.
+    children: Option<u32>,
+}
+
+/// The permutations of one tile.
+#[derive(Clone, Copy)]
+pub(super) enum Shuffle {
+    Keyed(u64),
+    Motr(u64),
+}
+
+impl Shuffle {
+    /// Of the children, in level `level`, of a domain.
+    pub(super) fn forward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
+        match self {
+            Shuffle::Keyed(tile) => {
+                keyed::forward(domain_key(tile, level, parent), size as u32, value)
+            }
+            Shuffle::Motr(state) => motr::forward(state, size as u32, value),
+        }
+    }
+
+    pub(super) fn backward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
+        match self {
+            Shuffle::Keyed(tile) => {
+                keyed::backward(domain_key(tile, level, parent), size as u32, value)
+            }
+            Shuffle::Motr(state) => motr::backward(state, size as u32, value),
+        }
+    }
+}
+
+impl Branch {
+    fn all(tree: &Tree, levels: &[usize]) -> Vec<Branch> {
+        let above = std::iter::once(None).chain(levels.iter().copied().map(Some));
+        let pairs = levels.iter().copied().zip(above);
+        pairs
+            .map(|(level, above)| {
+                let mut counts = tree.fan_outs(above, level);
+                let first = counts.next().unwrap_or(0);
+                let is_uniform = counts.all(|count| count == first);
+                Branch {
+                    level,
+                    above,
+                    children: is_uniform.then_some(first as u32),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Layout {
+    pub fn new(tree: Arc<Tree>, settings: &Settings) -> Result<Layout> {
+        let group = settings.units.total()?;
+        let plan = Plan::new(&tree, settings)?;
+        if settings.mode == Mode::Motr {
+            check_fan_out(&tree, plan.levels())?;
+        }
+        let (rows, groups) = match plan.symmetric() {
+            Some(symmetric) => {
+                let common = greatest_common_divisor(group, symmetric.targets());
+                (group / common, symmetric.targets() / common)
+            }
+            None => (1, 1),
+        };
+        Ok(Layout {
+            branches: Branch::all(&tree, plan.levels()),
+            tree,
+            plan,
+            units: settings.units,
+            group,
+            rows,
+            groups,
+            mode: settings.mode,
+            seed: settings.seed,
+        })
+    }
+
+    pub fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    /// How many units a group has.
+    pub fn group_size(&self) -> u64 {
+        self.group
+    }
+
+    /// How many frames of each target, and how many groups, a tile has.
+    pub fn tile(&self) -> (u64, u64) {
+        (self.rows, self.groups)
+    }
+
+    /// Tolerance in each level that is kept.
+    pub fn tolerance(&self) -> Result<Tolerance> {
+        self.plan.spread.tolerance(self.units)
+    }
+
+    pub fn place(&self, file: File, source: Source) -> Result<Place> {
+        let (unit, units) = (source.unit, self.group);
+        if u64::from(unit) >= units {
+            return Err(Error::NoUnit { unit, units });
+        }
+        let symmetric = match &self.plan.spread {
+            Spread::Even(symmetric) => symmetric,
+            Spread::Filled(water) => return water.place(self, self.shuffle(file, 0), source),
+        };
+        let tile = source.group / self.groups;
+        let number = source.group % self.groups * units + u64::from(unit);
+        let row = number / symmetric.targets();
+        let mut rest = (number % symmetric.targets()) as u32;
+        let frame = tile
+            .checked_mul(self.rows)
+            .and_then(|frame| frame.checked_add(row));
+        let frame = frame.ok_or(Error::TooLarge)?;
+        let shuffle = self.shuffle(file, tile);
+        let mut target = 0;
+        for (step, &degree) in symmetric.degrees().iter().enumerate() {
+            let (level, children) = (self.branches[step].level, self.children(step, target));
+            let child = shuffle.forward(level, target, children.len(), rest % degree);
+            rest /= degree;
+            target = children.start + child as usize;
+        }
+        let target = target as u64;
+        Ok(Place { target, frame })
+    }
+
+    /// `None` if no unit is there.
+    pub fn source(&self, file: File, place: Place) -> Result<Option<Source>> {
+        let (target, targets) = (place.target, self.tree.leaf_count() as u64);
+        if target >= targets {
+            return Err(Error::NoTarget { target, targets });
+        }
+        let symmetric = match &self.plan.spread {
+            Spread::Even(symmetric) => symmetric,
+            Spread::Filled(water) => return water.source(self, self.shuffle(file, 0), place),
+        };
+        let tile = place.frame / self.rows;
+        let shuffle = self.shuffle(file, tile);
+        let mut number = place.frame % self.rows * symmetric.targets();
+        let mut index = target as usize;
+        for (step, &degree) in symmetric.degrees().iter().enumerate().rev() {
+            let parent = self.parent(step, index);
+            let (level, children) = (self.branches[step].level, self.children(step, parent));
+            let child = (index - children.start) as u32;
+            let digit = shuffle.backward(level, parent, children.len(), child);
+            if digit >= degree {
+                return Ok(None);
+            }
+            let weight = step.checked_sub(1).map(|above| symmetric.nodes(above));
+            number += u64::from(digit) * weight.unwrap_or(1);
+            index = parent;
+        }
+        let group = tile
+            .checked_mul(self.groups)
+            .and_then(|group| group.checked_add(number / self.group));
+        Ok(Some(Source {
+            group: group.ok_or(Error::TooLarge)?,
+            unit: (number % self.group) as u32,
+        }))
+    }
+
+    /// The domains of a kept level, by its place among them, below one of the level kept above it. The root is 0.
+    pub(super) fn children(&self, step: usize, parent: usize) -> Range<usize> {
+        let branch = &self.branches[step];
+        match branch.children {
+            Some(children) => parent * children as usize..(parent + 1) * children as usize,
+            None => {
+                let parent = branch.above.map(|level| Domain {
+                    level,
+                    index: parent,
+                });
+                self.tree.below(parent, branch.level)
+            }
+        }
+    }
+
+    /// The other way around.
+    pub(super) fn parent(&self, step: usize, child: usize) -> usize {
+        let branch = &self.branches[step];
+        match (branch.above, branch.children) {
+            (None, _) => 0,
+            (_, Some(children)) => (child as u32 / children) as usize,
+            (Some(above), None) => {
+                let child = Domain {
+                    level: branch.level,
+                    index: child,
+                };
+                self.tree.above(child, above).index
+            }
+        }
+    }
+
+    fn shuffle(&self, file: File, tile: u64) -> Shuffle {
+        match self.mode {
+            Mode::Motr => Shuffle::Motr(motr::state(self.seed, file.container, file.key, tile)),
+            Mode::Declustered => {
+                Shuffle::Keyed(tile_key(self.seed, file.container, file.key, tile))
+            }
+        }
+    }
+}
+
+fn check_fan_out(tree: &Tree, levels: &[usize]) -> Result<()> {
+    let mut above = None;
+    for &level in levels {
+        let children = tree.fan_outs(above, level).max().unwrap_or(0);
+        if children > motr::MOST {
+            return Err(Error::FanOut { level, children });
+        }
+        above = Some(level);
+    }
+    Ok(())
+}
+
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        _ => greatest_common_divisor(other, one % other),
+    }
+}

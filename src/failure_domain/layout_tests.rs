@@ -1,0 +1,788 @@
+//! Properties that all layouts have, published values, and comparison with exhaustive search.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::failures::{maximal_vectors, worst};
+use super::repair::UNPLACED;
+use super::*;
+
+const FILE: File = File {
+    container: 7,
+    key: 9,
+};
+
+fn units(data: u32, parity: u32, spare: u32) -> Units {
+    Units {
+        data,
+        parity,
+        spare,
+    }
+}
+
+/// Every domain of a level has as many children.
+fn regular(degrees: &[u32]) -> Arc<Tree> {
+    let mut width = 1;
+    let levels = degrees.iter().map(|&degree| {
+        let level = vec![degree; width];
+        width *= degree as usize;
+        level
+    });
+    Arc::new(Tree::from_degrees(&levels.collect::<Vec<_>>()).unwrap())
+}
+
+/// Racks with so many targets.
+fn racks(sizes: &[u32]) -> Arc<Tree> {
+    let degrees = [vec![sizes.len() as u32], sizes.to_vec()];
+    Arc::new(Tree::from_degrees(&degrees).unwrap())
+}
+
+fn layout(tree: &Arc<Tree>, units: Units) -> Layout {
+    Layout::new(tree.clone(), &Settings::new(units)).unwrap()
+}
+
+fn targets_of(layout: &Layout, file: File, group: u64) -> Vec<usize> {
+    let place = |unit| layout.place(file, Source { group, unit }).unwrap();
+    let all = 0..layout.group_size() as u32;
+    all.map(|unit| place(unit).target as usize).collect()
+}
+
+fn units_below(tree: &Tree, domain: Domain, targets: &[usize]) -> u64 {
+    let leaves = tree.leaves_below(domain);
+    targets.iter().filter(|leaf| leaves.contains(leaf)).count() as u64
+}
+
+#[test]
+fn motr_compatible_maps_equal_those_of_motr() {
+    let numbers = |text: &str| -> Vec<u64> {
+        let digits = text.split(|c: char| !c.is_ascii_digit());
+        digits.filter_map(|part| part.parse().ok()).collect()
+    };
+    let golden = include_str!("../../c_tests/golden/fd_golden.txt");
+    let mut current = None;
+    let mut checked = 0;
+    for line in golden.lines().filter(|line| !line.starts_with('#')) {
+        if line.contains(';') {
+            let fields: Vec<&str> = line.split(';').collect();
+            let level = |text: &str| numbers(text).iter().map(|&n| n as u32).collect();
+            let degrees: Vec<Vec<u32>> = fields[1].split("],").map(level).collect();
+            let (group, seed, file) = (numbers(fields[2]), numbers(fields[3]), numbers(fields[4]));
+            let settings = Settings {
+                mode: Mode::Motr,
+                seed: [seed[0], seed[1]],
+                ..Settings::new(units(group[0] as u32, group[1] as u32, group[2] as u32))
+            };
+            let tree = Arc::new(Tree::from_degrees(&degrees).unwrap());
+            let layout = Layout::new(tree, &settings).unwrap();
+            let shape = numbers(fields[6]);
+            assert_eq!(layout.tile(), (shape[0], shape[2]), "{line}");
+            let (container, key) = (file[0], file[1]);
+            current = Some((layout, File { container, key }));
+            continue;
+        }
+        let (layout, file) = current.as_ref().unwrap();
+        let [group, unit, target, frame] = numbers(line)[..] else {
+            panic!("{line}");
+        };
+        let unit = unit as u32;
+        let (source, place) = (Source { group, unit }, Place { target, frame });
+        assert_eq!(layout.place(*file, source), Ok(place), "{line}");
+        assert_eq!(layout.source(*file, place), Ok(Some(source)), "{line}");
+        checked += 1;
+    }
+    assert_eq!(checked, 162);
+}
+
+/// Degrees of a tree, level by level.
+fn degrees(depth: usize, seed: &[u32]) -> Vec<Vec<u32>> {
+    let mut seed = seed.iter().cycle();
+    let mut width = 1;
+    let levels = (0..depth).map(|_| {
+        let level: Vec<u32> = seed.by_ref().take(width).copied().collect();
+        width = level.iter().sum::<u32>() as usize;
+        level
+    });
+    levels.collect()
+}
+
+prop_compose! {
+    fn any_tree()(depth in 1_usize..5, seed in prop::collection::vec(1_u32..5, 1..9)) -> Arc<Tree> {
+        Arc::new(Tree::from_degrees(&degrees(depth, &seed)).unwrap())
+    }
+}
+
+/// Group sizes from 1 to `most`.
+fn any_units(most: u64, share: (u32, u32, u32)) -> Units {
+    let group = 1 + u64::from(share.0) % most;
+    let parity = u64::from(share.1) % group;
+    let spare = u64::from(share.2) % (group - parity);
+    units((group - parity - spare) as u32, parity as u32, spare as u32)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn maps_are_inverse_and_spread_every_group_evenly(
+        tree in any_tree(), share: (u32, u32, u32), motr: bool, first_tile in 0_u64..1 << 40, first in 0_usize..2,
+    ) {
+        let levels: Vec<usize> = (first.min(tree.depth() - 1)..tree.depth()).collect();
+        let symmetric = Symmetric::within(&tree, &levels).unwrap();
+        let settings = Settings {
+            mode: if motr { Mode::Motr } else { Mode::Declustered },
+            seed: [3, 4],
+            first_level: levels[0],
+            ..Settings::new(any_units(symmetric.targets().min(30), share))
+        };
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        let (rows, groups) = layout.tile();
+        prop_assert_eq!(rows * symmetric.targets(), groups * layout.group_size());
+        let mut seen = HashSet::new();
+        for group in first_tile * groups..(first_tile + 1) * groups {
+            for unit in 0..layout.group_size() as u32 {
+                let source = Source { group, unit };
+                let place = layout.place(FILE, source).unwrap();
+                prop_assert!(seen.insert(place));
+                prop_assert_eq!(place.frame / rows, first_tile);
+                prop_assert_eq!(layout.source(FILE, place).unwrap(), Some(source));
+            }
+            let targets = targets_of(&layout, FILE, group);
+            prop_assert_eq!(targets.iter().collect::<HashSet<_>>().len(), targets.len());
+            for (step, &level) in levels.iter().enumerate() {
+                let (least, heavy) = (layout.group_size() / symmetric.nodes(step), layout.group_size() % symmetric.nodes(step));
+                let counts: Vec<u64> = tree.domains(level).map(|domain| units_below(&tree, domain, &targets)).collect();
+                prop_assert!(counts.iter().all(|&count| count <= least + 1));
+                prop_assert_eq!(counts.iter().filter(|&&count| count == least + 1).count() as u64, heavy);
+            }
+        }
+        // Whatever is not the place of a unit has none.
+        for frame in first_tile * rows..(first_tile + 1) * rows {
+            for target in 0..tree.leaf_count() as u64 {
+                let place = Place { target, frame };
+                prop_assert_eq!(layout.source(FILE, place).unwrap().is_some(), seen.contains(&place));
+            }
+        }
+    }
+
+    #[test]
+    fn filled_layouts_leave_no_holes(tree in any_tree(), share: (u32, u32, u32), motr: bool, start in 0_u64..1 << 40) {
+        let symmetric = Symmetric::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
+        let mut units = any_units((tree.leaf_count() as u64 - symmetric.targets()).clamp(1, 30), share);
+        units.data += symmetric.targets() as u32;
+        let settings = Settings {
+            mode: if motr { Mode::Motr } else { Mode::Declustered },
+            water_filling: true,
+            ..Settings::new(units)
+        };
+        if tree.leaf_count() as u64 <= symmetric.targets() {
+            prop_assert!(Layout::new(tree.clone(), &settings).is_err());
+            return Ok(());
+        }
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        prop_assert!(layout.plan().symmetric().is_none());
+        let tolerance = layout.tolerance().unwrap();
+        let mut next = HashMap::new();
+        for group in start..start + 20 {
+            for unit in 0..layout.group_size() as u32 {
+                let source = Source { group, unit };
+                let place = layout.place(FILE, source).unwrap();
+                prop_assert_eq!(layout.source(FILE, place).unwrap(), Some(source));
+                let next = next.entry(place.target).or_insert(place.frame);
+                prop_assert_eq!(place.frame, *next, "group {} unit {}", group, unit);
+                *next += 1;
+            }
+            let targets = targets_of(&layout, FILE, group);
+            prop_assert_eq!(targets.iter().collect::<HashSet<_>>().len(), targets.len());
+            for level in 0..tree.depth() {
+                let mut counts: Vec<u64> = tree.domains(level).map(|domain| units_below(&tree, domain, &targets)).collect();
+                counts.sort_unstable_by(|one, other| other.cmp(one));
+                let tolerated = tolerance.exact[level] as usize;
+                prop_assert!(counts[..tolerated].iter().sum::<u64>() <= u64::from(units.parity));
+                // At the top no other split is more even.
+                if level == 0 {
+                    let next: u64 = counts.iter().take(tolerated + 1).sum();
+                    prop_assert!(tolerated == counts.len() || next > u64::from(units.parity));
+                    for (place, domain) in tree.domains(0).enumerate() {
+                        let held = units_below(&tree, domain, &targets);
+                        let size = tree.leaves_below(domain).len() as u64;
+                        prop_assert!(held == size || held + 1 >= counts[0], "{place}: {held} of {size}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn named_failures_lose_no_more_than_said(tree in any_tree(), share: (u32, u32, u32), picks in prop::collection::vec((0_usize..4, 0_usize..99), 1..4), water: bool) {
+        let symmetric = Symmetric::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
+        let most = if water { tree.leaf_count() as u64 } else { symmetric.targets() };
+        let settings = Settings { water_filling: water, ..Settings::new(any_units(most, share)) };
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        let failed: Vec<Domain> = picks.iter().map(|&(level, index)| {
+            let level = level % tree.depth();
+            Domain { level, index: index % tree.width(level) }
+        }).collect();
+        let verdict = layout.survives(&failed).unwrap();
+        let gone: HashSet<usize> = failed.iter().flat_map(|&domain| tree.leaves_below(domain)).collect();
+        for group in 0..60 {
+            let targets = targets_of(&layout, FILE, group);
+            let loss = targets.iter().filter(|target| gone.contains(target)).count() as u64;
+            prop_assert!(loss <= verdict.loss);
+        }
+        // Counted, they may lie elsewhere, but not do more harm.
+        let mut counts = vec![0; tree.depth()];
+        failed.iter().collect::<HashSet<_>>().iter().for_each(|domain| counts[domain.level] += 1);
+        let tests = [Test::Exact, Test::Sum, Test::Polytope].map(|test| layout.tolerates(&counts, test).unwrap());
+        prop_assert!(verdict.loss <= tests[0].loss, "{:?} {:?}", verdict, tests);
+        prop_assert!(tests[0].loss <= tests[1].loss && tests[1].loss <= tests[2].loss, "{:?}", tests);
+        prop_assert!(tests[1].tolerable || !tests[2].tolerable);
+    }
+}
+
+#[test]
+fn tiles_are_as_published() {
+    for (degrees, rows, targets, groups) in [
+        ([8, 7, 2, 4], 3, 448, 112),
+        ([4, 3, 2, 6], 1, 144, 12),
+        ([6, 2, 2, 8], 1, 192, 16),
+        ([12, 1, 1, 4], 1, 48, 4),
+        ([2, 3, 2, 4], 1, 48, 4),
+    ] {
+        let layout = layout(&regular(&degrees), units(8, 2, 2));
+        assert_eq!(layout.tile(), (rows, groups));
+        assert_eq!(layout.plan().symmetric().unwrap().targets(), targets);
+    }
+}
+
+#[test]
+fn a_small_domain_is_filled() {
+    for (sizes, group, shares, tolerance) in [
+        (vec![4, 4, 4, 4, 1], units(6, 2, 0), vec![2, 2, 2, 1, 1], 1),
+        (vec![1, 8, 8], units(4, 2, 0), vec![3, 2, 1], 0),
+        (vec![10, 10, 10, 2], units(8, 2, 2), vec![4, 3, 3, 2], 0),
+    ] {
+        let tree = racks(&sizes);
+        let mut settings = Settings::new(group);
+        assert!(matches!(
+            Layout::new(tree.clone(), &settings),
+            Err(Error::TooFewTargets { .. })
+        ));
+        settings.water_filling = true;
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        assert_eq!(layout.tolerance().unwrap().exact, [tolerance, 2]);
+        for group in 0..20 {
+            let targets = targets_of(&layout, FILE, group);
+            let held = tree
+                .domains(0)
+                .map(|rack| units_below(&tree, rack, &targets));
+            let mut held: Vec<u64> = held.collect();
+            held.sort_unstable_by(|one, other| other.cmp(one));
+            assert_eq!(held, shares);
+        }
+    }
+    // Where the symmetric tree is large enough it is used all the same.
+    let settings = Settings {
+        water_filling: true,
+        ..Settings::new(units(6, 2, 0))
+    };
+    let layout = Layout::new(racks(&[3, 3, 3, 2]), &settings).unwrap();
+    assert_eq!(layout.plan().symmetric().unwrap().degrees(), [4, 2]);
+    assert_eq!(layout.tolerance().unwrap().exact, [1, 2]);
+}
+
+#[test]
+fn levels_that_cannot_be_met_are_left_out() {
+    use State::{Dropped, Kept, Unmet};
+    let plan = |tree: &Arc<Tree>, group, wanted: &[u32], water_filling| {
+        let settings = Settings {
+            tolerance: Some(wanted),
+            water_filling,
+            ..Settings::new(group)
+        };
+        Plan::new(tree, &settings)
+    };
+    let tree = regular(&[4, 3, 2, 6]);
+    let found = plan(&tree, units(8, 2, 2), &[1, 2, 2, 2], false).unwrap();
+    assert_eq!(found.states(), [Unmet, Kept, Kept, Kept]);
+    assert_eq!(found.symmetric().unwrap().degrees(), [12, 2, 6]);
+    let found = plan(&tree, units(8, 2, 2), &[0, 0, 1, 0], false).unwrap();
+    assert_eq!(found.states(), [Dropped, Dropped, Kept, Kept]);
+    assert_eq!(found.symmetric().unwrap().degrees(), [24, 6]);
+    let found = plan(&tree, units(8, 2, 2), &[0, 0, 0, 0], false).unwrap();
+    assert_eq!(found.levels(), [3]);
+    // A level in the middle; the racks above it stay.
+    let tree = regular(&[6, 1, 2, 8]);
+    let found = plan(&tree, units(8, 2, 2), &[1, 2, 2, 2], false).unwrap();
+    assert_eq!(found.states(), [Kept, Unmet, Kept, Kept]);
+    assert_eq!(found.symmetric().unwrap().degrees(), [6, 2, 8]);
+    // Without the racks, or by filling them.
+    let tree = racks(&[4, 4, 4, 4, 1]);
+    let found = plan(&tree, units(6, 2, 0), &[1, 2], false).unwrap();
+    assert_eq!(found.states(), [Unmet, Kept]);
+    let found = plan(&tree, units(6, 2, 0), &[1, 2], true).unwrap();
+    assert_eq!(
+        (found.states(), found.symmetric()),
+        (&[Kept, Kept][..], None)
+    );
+    let wanted = plan(&tree, units(6, 2, 0), &[1, 3], true).unwrap_err();
+    let (level, wanted_, possible) = (1, 3, 2);
+    assert_eq!(
+        wanted,
+        Error::Unmet {
+            level,
+            wanted: wanted_,
+            possible
+        }
+    );
+}
+
+#[test]
+fn a_level_that_is_left_out_counts_as_what_is_below_it() {
+    let tree = regular(&[4, 3, 2, 6]);
+    let settings = Settings {
+        tolerance: Some(&[1, 2, 2, 2]),
+        ..Settings::new(units(8, 2, 2))
+    };
+    let layout = Layout::new(tree, &settings).unwrap();
+    let exact = |failed: &[u32]| layout.tolerates(failed, Test::Exact).unwrap();
+    assert_eq!(exact(&[1, 0, 0, 0]), exact(&[0, 3, 0, 0]));
+    assert!(!exact(&[1, 0, 0, 0]).tolerable);
+    assert!(
+        !layout
+            .tolerates(&[1, 0, 0, 0], Test::Polytope)
+            .unwrap()
+            .tolerable
+    );
+    let rack = Domain { level: 0, index: 2 };
+    assert_eq!(layout.survives(&[rack]).unwrap().loss, 3);
+}
+
+#[test]
+fn the_documents_example() {
+    let layout = layout(&regular(&[9, 2, 2, 4]), units(8, 5, 5));
+    for (failed, inside, tolerable) in [
+        ([2, 0, 0, 1], false, true),
+        ([2, 0, 0, 2], false, false),
+        ([1, 1, 0, 0], true, true),
+        ([1, 2, 0, 0], true, true),
+    ] {
+        let says = |test| layout.tolerates(&failed, test).unwrap().tolerable;
+        assert_eq!(
+            (says(Test::Polytope), says(Test::Exact)),
+            (inside, tolerable)
+        );
+    }
+    let polytope = layout.polytope().unwrap();
+    assert_eq!(
+        (polytope.rows, polytope.bounds),
+        (vec![vec![5, 2, 2, 2]], vec![10])
+    );
+}
+
+#[test]
+fn what_is_tolerable_is_not_convex() {
+    let layout = layout(&regular(&[5, 2]), units(1, 6, 0));
+    let exact = |failed: &[u32]| layout.tolerates(failed, Test::Exact).unwrap();
+    assert!(exact(&[0, 6]).tolerable && exact(&[4, 0]).tolerable);
+    assert_eq!((exact(&[2, 3]).tolerable, exact(&[2, 3]).loss), (false, 7));
+    // So a polytope through the largest tolerances would accept it; that of bound B does not.
+    let tolerance = layout.tolerance().unwrap();
+    assert_eq!((tolerance.exact, tolerance.bound), (vec![4, 6], vec![3, 6]));
+    assert!(!layout.tolerates(&[2, 3], Test::Polytope).unwrap().tolerable);
+}
+
+#[test]
+fn nothing_is_tolerated_without_parity() {
+    let layout = layout(&regular(&[3, 2]), units(4, 0, 1));
+    for test in [Test::Polytope, Test::Sum, Test::Exact] {
+        assert!(layout.tolerates(&[0, 0], test).unwrap().tolerable);
+        assert!(!layout.tolerates(&[0, 1], test).unwrap().tolerable);
+        assert!(!layout.tolerates(&[1, 0], test).unwrap().tolerable);
+    }
+    assert_eq!(layout.polytope().unwrap().bounds, [0, 0]);
+}
+
+/// All sets of up to three domains.
+fn failure_sets(tree: &Tree) -> Vec<Vec<Domain>> {
+    let all: Vec<Domain> = (0..tree.depth())
+        .flat_map(|level| tree.domains(level))
+        .collect();
+    let mut sets = vec![Vec::new()];
+    for (place, &one) in all.iter().enumerate() {
+        sets.push(vec![one]);
+        for (next, &other) in all.iter().enumerate().skip(place + 1) {
+            sets.push(vec![one, other]);
+            sets.extend(all[next + 1..].iter().map(|&third| vec![one, other, third]));
+        }
+    }
+    sets
+}
+
+/// The same for sets that differ only by the order of children.
+fn shape(tree: &Tree, domain: Option<Domain>, failed: &[Domain]) -> String {
+    if domain.is_some_and(|domain| failed.contains(&domain)) {
+        return "x".to_owned();
+    }
+    let level = domain.map_or(0, |domain| domain.level + 1);
+    if level == tree.depth() {
+        return String::new();
+    }
+    let children = tree.below(domain, level);
+    let mut parts: Vec<String> = children
+        .map(|index| shape(tree, Some(Domain { level, index }), failed))
+        .collect();
+    parts.sort_unstable();
+    format!("({})", parts.join(","))
+}
+
+/// What each group of a tile loses without any permutation.
+fn worst_of_tile(layout: &Layout, degrees: &[u32], failed: &[Domain]) -> u64 {
+    let tree = layout.tree();
+    let mut gone = vec![false; tree.leaf_count()];
+    for &domain in failed {
+        gone[tree.leaves_below(domain)].fill(true);
+    }
+    let (rows, groups) = layout.tile();
+    let target = |number: u64| {
+        let mut rest = number as usize;
+        degrees.iter().fold(0, |node, &degree| {
+            let digit = rest % degree as usize;
+            rest /= degree as usize;
+            node * degree as usize + digit
+        })
+    };
+    assert_eq!(rows * gone.len() as u64, groups * layout.group_size());
+    let losses = (0..groups).map(|group| {
+        let numbers = group * layout.group_size()..(group + 1) * layout.group_size();
+        numbers.filter(|&number| gone[target(number)]).count() as u64
+    });
+    losses.max().unwrap_or(0)
+}
+
+#[test]
+fn verdicts_equal_exhaustive_search() {
+    for (degrees, group) in [
+        (vec![7], units(3, 2, 0)),
+        (vec![3, 2], units(3, 1, 0)),
+        (vec![3, 2], units(3, 2, 1)),
+        (vec![5, 2], units(4, 3, 0)),
+        (vec![2, 3], units(2, 1, 1)),
+        (vec![2, 2, 2], units(3, 2, 0)),
+        (vec![2, 2, 2], units(4, 2, 1)),
+        (vec![3, 1, 2], units(2, 1, 1)),
+        (vec![2, 3, 2], units(4, 3, 1)),
+    ] {
+        let tree = regular(&degrees);
+        let layout = layout(&tree, group);
+        let symmetric = layout.plan().symmetric().unwrap();
+        // By shape, and by number of failures in each level: the worst loss.
+        let (mut named, mut counted) = (HashMap::new(), BTreeMap::new());
+        let sets = failure_sets(&tree);
+        for failed in &sets {
+            let loss = worst_of_tile(&layout, &degrees, failed);
+            let mut counts = vec![0_u32; degrees.len()];
+            failed.iter().for_each(|domain| counts[domain.level] += 1);
+            let worst = named.entry(shape(&tree, None, failed)).or_insert(loss);
+            *worst = loss.max(*worst);
+            let worst = counted.entry(counts).or_insert(loss);
+            *worst = loss.max(*worst);
+        }
+        for failed in &sets {
+            let verdict = layout.survives(failed).unwrap();
+            let wanted = named[&shape(&tree, None, failed)];
+            assert_eq!(verdict.loss, wanted, "{degrees:?} {group:?} {failed:?}");
+            assert_eq!(verdict.tolerable, wanted <= u64::from(group.parity));
+        }
+        for (counts, wanted) in &counted {
+            let verdict = layout.tolerates(counts, Test::Exact).unwrap();
+            assert_eq!(verdict.loss, *wanted, "{degrees:?} {group:?} {counts:?}");
+            let polytope = layout.tolerates(counts, Test::Polytope).unwrap();
+            assert!(!polytope.tolerable || verdict.tolerable);
+        }
+        for vector in maximal_vectors(symmetric, group).unwrap() {
+            let failed: Vec<u64> = vector.iter().map(|&failed| failed.into()).collect();
+            let lost = worst(symmetric, layout.group_size(), &failed);
+            assert!(lost <= u64::from(group.parity));
+        }
+    }
+}
+
+#[test]
+fn on_unlike_domains_the_worst_case_is_met() {
+    for (degrees, group, water_filling) in [
+        (vec![vec![3], vec![2, 3, 4]], units(3, 2, 0), false),
+        (vec![vec![4], vec![3, 3, 3, 2]], units(4, 2, 1), false),
+        (
+            vec![vec![2], vec![2, 1], vec![2, 2, 3]],
+            units(2, 1, 0),
+            false,
+        ),
+        (vec![vec![4], vec![3, 3, 3, 1]], units(4, 2, 0), true),
+    ] {
+        let tree = Arc::new(Tree::from_degrees(&degrees).unwrap());
+        let settings = Settings {
+            water_filling,
+            ..Settings::new(group)
+        };
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        let groups: Vec<Vec<usize>> = (0..40)
+            .flat_map(|key| (0..40).map(move |group| (key, group)))
+            .map(|(key, group)| targets_of(&layout, File { container: 1, key }, group))
+            .collect();
+        for failed in failure_sets(&tree) {
+            let mut gone = vec![false; tree.leaf_count()];
+            for &domain in &failed {
+                gone[tree.leaves_below(domain)].fill(true);
+            }
+            let losses = groups
+                .iter()
+                .map(|group| group.iter().filter(|leaf| gone[**leaf]).count());
+            let worst = losses.max().unwrap() as u64;
+            assert_eq!(
+                layout.survives(&failed).unwrap().loss,
+                worst,
+                "{degrees:?} {failed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn maximal_vectors_are_the_edge_of_what_is_tolerable() {
+    let symmetric = Symmetric::new(&[9, 2, 2, 4]).unwrap();
+    let vectors = maximal_vectors(&symmetric, units(8, 5, 5)).unwrap();
+    assert!(vectors.contains(&vec![2, 0, 0, 1]) && vectors.contains(&vec![0, 0, 0, 5]));
+    assert!(!vectors.contains(&vec![1, 1, 0, 0]));
+    let wide = Symmetric::new(&[1000, 10, 10, 10]).unwrap();
+    let error = maximal_vectors(&wide, units(500, 400, 0));
+    assert_eq!(error, Err(Error::TooManyVectors));
+}
+
+/// Load of a rebuild on the targets outside the failed rack: the highest by the mean.
+fn rebuild_load(layout: &Layout, file: File, failed: usize, tiles: u64) -> f64 {
+    let mut load = vec![0_u32; layout.tree().leaf_count()];
+    for frame in 0..tiles * layout.tile().0 {
+        let target = failed as u64;
+        let place = Place { target, frame };
+        if let Some(source) = layout.source(file, place).unwrap() {
+            for target in targets_of(layout, file, source.group) {
+                load[target] += 1;
+            }
+        }
+    }
+    let rack = layout
+        .tree()
+        .leaves_below(layout.tree().ancestor(failed, 0));
+    let outside = (0..load.len()).filter(|target| !rack.contains(target));
+    let loads: Vec<f64> = outside.map(|target| load[target].into()).collect();
+    let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+    loads.iter().copied().fold(0.0, f64::max) / mean
+}
+
+#[test]
+fn a_rebuild_loads_all_survivors_alike() {
+    for (degrees, group, most) in [
+        (vec![4, 3, 4], units(6, 2, 0), 1.5),
+        (vec![6, 4, 4], units(6, 2, 0), 1.5),
+        (vec![8, 2, 4], units(8, 2, 2), 1.5),
+        (vec![4, 4, 4], units(4, 1, 0), 1.5),
+        (vec![8, 7, 2, 4], units(8, 2, 2), 2.0),
+    ] {
+        let tree = regular(&degrees);
+        let layout = layout(&tree, group);
+        let files = (0..3).map(|key| File { container: 1, key });
+        let cases = files.flat_map(|file| [(file, 1), (file, tree.leaf_count() / 2)]);
+        let loads: Vec<f64> = cases
+            .map(|(file, failed)| rebuild_load(&layout, file, failed, 400))
+            .collect();
+        // Each is a random number; Motr's permutations give 4 to 31.
+        let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+        assert!(mean <= most, "{degrees:?}: {loads:?}");
+        assert!(loads.iter().all(|&load| load <= 1.2 * most), "{loads:?}");
+    }
+}
+
+#[test]
+fn spares_take_lost_units_and_the_group_is_whole_again() {
+    let tree = regular(&[8, 7, 2, 4]);
+    let layout = layout(&tree, units(8, 2, 2));
+    for group in 0..112 {
+        let mut slots: Vec<u32> = (0..10).collect();
+        let targets = targets_of(&layout, FILE, group);
+        let rack = tree.ancestor(targets[3], 0);
+        let left = layout.repair(FILE, group, &[rack], &mut slots);
+        // A rack holds two units at most, of which each may be a spare.
+        let lost_spares = units_below(&tree, rack, &targets[10..]) as u32;
+        let lost = units_below(&tree, rack, &targets[..10]) as u32;
+        assert_eq!(left, Ok(lost.saturating_sub(2 - lost_spares)));
+        for (unit, &slot) in slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| **slot != UNPLACED)
+        {
+            assert!(slot as usize == unit || slot >= 10);
+            assert_ne!(tree.ancestor(targets[slot as usize], 0), rack);
+        }
+        // The same failure again changes nothing.
+        let before = slots.clone();
+        assert_eq!(layout.repair(FILE, group, &[rack], &mut slots), left);
+        assert_eq!(slots, before);
+        // The units that are left again survive any rack.
+        let held = |domain| {
+            let used = slots.iter().filter(|slot| **slot != UNPLACED);
+            let used: Vec<usize> = used.map(|&slot| targets[slot as usize]).collect();
+            units_below(&tree, domain, &used)
+        };
+        assert!(tree.domains(0).all(|rack| held(rack) <= 2));
+    }
+}
+
+#[test]
+fn the_emptiest_spare_is_taken_first() {
+    // Four racks of three, 2 + 1 units and 3 spares: racks hold 2, 2, 1, 1 units with the spares.
+    let tree = regular(&[4, 3]);
+    let layout = layout(&tree, units(2, 1, 3));
+    for group in 0..100 {
+        let targets = targets_of(&layout, FILE, group);
+        let rack = |unit: usize| tree.ancestor(targets[unit], 0);
+        let mut slots = vec![0, 1, 2];
+        let lost = Domain {
+            level: 1,
+            index: targets[0],
+        };
+        assert_eq!(layout.repair(FILE, group, &[lost], &mut slots), Ok(0));
+        let racks: HashSet<Domain> = slots.iter().map(|&slot| rack(slot as usize)).collect();
+        assert_eq!(racks.len(), 3, "{group}: {slots:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_repaired_is_an_error() {
+    let tree = regular(&[6, 2]);
+    let layout = layout(&tree, units(3, 1, 1));
+    let targets = targets_of(&layout, FILE, 5);
+    let leaf = |unit: usize| Domain {
+        level: 1,
+        index: targets[unit],
+    };
+    let (group, lost, parity) = (5, 2, 1);
+    let mut slots = vec![0, 1, 2, 3];
+    let error = layout.repair(FILE, 5, &[leaf(0), leaf(1)], &mut slots);
+    assert_eq!(
+        error,
+        Err(Error::Lost {
+            group,
+            lost,
+            parity
+        })
+    );
+    let mut slots = vec![0, 1, 2, 3];
+    assert_eq!(layout.repair(FILE, 5, &[leaf(0)], &mut slots), Ok(0));
+    assert_eq!(slots, [4, 1, 2, 3]);
+    assert_eq!(
+        layout.repair(FILE, 5, &[leaf(0), leaf(4)], &mut slots),
+        Ok(1)
+    );
+    assert_eq!(slots, [UNPLACED, 1, 2, 3]);
+    let of = |slots: &[u32]| layout.repair(FILE, 5, &[], &mut slots.to_vec());
+    assert!(matches!(of(&[0, 1]), Err(Error::Slots { .. })));
+    assert!(matches!(of(&[0, 1, 2, 9]), Err(Error::NoUnit { .. })));
+    assert_eq!(of(&[0, 1, 2, 2]), Err(Error::SlotTwice));
+}
+
+#[test]
+fn what_is_out_of_range_is_an_error() {
+    let tree = regular(&[3, 2]);
+    let layout = layout(&tree, units(3, 1, 0));
+    let (rows, groups) = layout.tile();
+    assert_eq!((rows, groups), (2, 3));
+    let place = |group, unit| layout.place(FILE, Source { group, unit });
+    assert!(matches!(place(0, 4), Err(Error::NoUnit { unit: 4, .. })));
+    let last_tile = u64::MAX / rows;
+    assert_eq!(
+        place(u64::MAX, 0).map(|place| place.frame / rows),
+        Ok(u64::MAX / groups)
+    );
+    let source = |target, frame| layout.source(FILE, Place { target, frame });
+    assert!(matches!(source(6, 0), Err(Error::NoTarget { .. })));
+    assert_eq!(source(0, last_tile * rows), Err(Error::TooLarge));
+    // Frames overflow where a tile has more rows than groups.
+    let tall = Layout::new(regular(&[7]), &Settings::new(units(6, 0, 0))).unwrap();
+    assert_eq!(tall.tile(), (6, 7));
+    let tall = Layout::new(regular(&[3, 3]), &Settings::new(units(9, 0, 0))).unwrap();
+    assert_eq!(tall.tile(), (1, 1));
+    assert_eq!(
+        tall.place(
+            FILE,
+            Source {
+                group: u64::MAX,
+                unit: 8
+            }
+        )
+        .map(|place| place.frame),
+        Ok(u64::MAX)
+    );
+    let failed = |failed: &[u32]| layout.tolerates(failed, Test::Exact);
+    assert!(matches!(failed(&[1]), Err(Error::Levels { .. })));
+    assert!(matches!(
+        failed(&[4, 0]),
+        Err(Error::TooManyFailures { .. })
+    ));
+    assert_eq!(failed(&[3, 6]).unwrap().loss, 4);
+    let nowhere = Domain { level: 2, index: 0 };
+    assert!(matches!(
+        layout.survives(&[nowhere]),
+        Err(Error::NoDomain { .. })
+    ));
+    assert!(matches!(
+        layout.repair(FILE, 0, &[nowhere], &mut [0, 1, 2, 3]),
+        Err(Error::NoDomain { .. })
+    ));
+    let mut settings = Settings::new(units(3, 1, 0));
+    settings.first_level = 2;
+    assert!(matches!(
+        Plan::new(&tree, &settings),
+        Err(Error::NoLevel { .. })
+    ));
+    settings.first_level = 0;
+    settings.tolerance = Some(&[1]);
+    assert!(matches!(
+        Plan::new(&tree, &settings),
+        Err(Error::Levels { .. })
+    ));
+    settings = Settings::new(units(6, 1, 0));
+    for water_filling in [false, true] {
+        settings.water_filling = water_filling;
+        assert!(matches!(
+            Plan::new(&tree, &settings),
+            Err(Error::TooFewTargets { .. })
+        ));
+    }
+}
+
+#[test]
+fn motr_has_a_largest_number_of_children() {
+    let flat = regular(&[65536]);
+    let mut settings = Settings {
+        mode: Mode::Motr,
+        ..Settings::new(units(8, 2, 1))
+    };
+    let error = Layout::new(flat.clone(), &settings).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::FanOut {
+            level: 0,
+            children: 65536
+        }
+    ));
+    settings.mode = Mode::Declustered;
+    let layout = Layout::new(flat, &settings).unwrap();
+    let source = Source {
+        group: 12345,
+        unit: 7,
+    };
+    let place = layout.place(FILE, source).unwrap();
+    assert_eq!(layout.source(FILE, place), Ok(Some(source)));
+}

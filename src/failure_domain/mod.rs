@@ -1,0 +1,105 @@
+//! Failure domains: what fails together, and how to spread things so that failures are survived.
+//!
+//! `tree` describes the domains. The other parts stand on it.
+//!
+//! A layout spreads groups of N data, K parity and S spare units over the targets of a tree. `symmetric` is the
+//! symmetric tree it works in and what that tolerates; `plan` decides which levels take part; `layout` maps units to
+//! targets and back, through a `permutation` in every domain, or by `water` where a small domain leaves no symmetric
+//! tree. `failures` says whether counted failures are survived, `failed` the same for named domains, `repair` which
+//! spare takes a lost unit.
+#![forbid(unsafe_code)]
+
+mod failed;
+pub mod failures;
+pub mod layout;
+#[cfg(test)]
+mod layout_tests;
+mod permutation;
+pub mod plan;
+pub mod repair;
+pub mod symmetric;
+pub mod tree;
+mod water;
+
+pub use failures::{Test, Verdict};
+pub use layout::{File, Layout, Mode, Place, Settings, Source};
+pub use plan::{Plan, State};
+pub use symmetric::{Symmetric, Tolerance, Units};
+pub use tree::{Domain, Tree};
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("there is nothing to build a tree from")]
+    Empty,
+    #[error("path {index} ({path:?}) has an empty part")]
+    EmptyPart { index: usize, path: String },
+    #[error("path {index} ({path:?}) has {found} levels, the first has {wanted}")]
+    Depth {
+        index: usize,
+        path: String,
+        found: usize,
+        wanted: usize,
+    },
+    #[error("path {index} ({path:?}) was given before")]
+    Duplicate { index: usize, path: String },
+    #[error("level {level} has {found} degrees for {wanted} domains")]
+    Degrees {
+        level: usize,
+        found: usize,
+        wanted: usize,
+    },
+    #[error("domain {index} of level {level} has no children")]
+    Childless { level: usize, index: usize },
+    #[error("the tree has more than 2^32 - 1 domains in a level")]
+    TooWide,
+    #[error("a group needs a data unit and has at most 2^32 - 1 units")]
+    GroupSize,
+    #[error("a group has {units} units, but there are only {targets} targets to put them on")]
+    TooFewTargets { units: u64, targets: u64 },
+    #[error("{wanted} failures in level {level} cannot be tolerated, only {possible}")]
+    Unmet {
+        level: usize,
+        wanted: u32,
+        possible: u32,
+    },
+    #[error("there are {found} numbers for {wanted} levels")]
+    Levels { found: usize, wanted: usize },
+    #[error("there is no level {level}")]
+    NoLevel { level: usize },
+    #[error("there is no domain {index} in level {level}")]
+    NoDomain { level: usize, index: usize },
+    #[error("{failed} failures in level {level}, which has {domains} domains")]
+    TooManyFailures {
+        level: usize,
+        failed: u32,
+        domains: u64,
+    },
+    #[error("there is no unit {unit} in a group of {units}")]
+    NoUnit { unit: u32, units: u64 },
+    #[error("there is no target {target}, only {targets}")]
+    NoTarget { target: u64, targets: u64 },
+    #[error("a number of a group or a frame is too large")]
+    TooLarge,
+    #[error("Motr's permutations are for up to 65535 children, level {level} has {children}")]
+    FanOut { level: usize, children: usize },
+    #[error("group {group} has lost {lost} units, more than its {parity} parity units can replace")]
+    Lost { group: u64, lost: u64, parity: u32 },
+    #[error("there are {found} slots for {wanted} units")]
+    Slots { found: usize, wanted: usize },
+    #[error("a slot holds two units")]
+    SlotTwice,
+    #[error("there are too many vectors to list")]
+    TooManyVectors,
+    #[error("there is no domain {path:?}")]
+    NoPath { path: String },
+    #[error("path {index} is no UTF-8 text")]
+    NotText { index: usize },
+    #[error("{what} cannot be {value}")]
+    NoChoice { what: &'static str, value: u32 },
+    #[error("{0} is NULL or no such handle")]
+    Null(&'static str),
+    #[error("there is not enough memory for the tree")]
+    Memory,
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
