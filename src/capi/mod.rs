@@ -83,6 +83,7 @@ pub mod redset;
 #[cfg(feature = "mpi")]
 pub mod redset_mpi;
 pub mod stanchion;
+pub mod stanchion_fdp;
 #[cfg(feature = "mpi")]
 pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]

@@ -1,10 +1,21 @@
 //! Failure domains: what fails together, and how to spread things so that failures are survived.
 //!
-//! `tree` describes the domains. The other parts stand on it.
+//! `tree` describes the domains. The other parts stand on it. `placement` chooses the sets of a job's ranks, which
+//! `topology` tells apart; `survival` says which failures they survive, `report` and `picture` show it.
 #![forbid(unsafe_code)]
 
+mod picture;
+pub mod placement;
+mod report;
+mod report_load;
+mod survival;
+#[cfg(test)]
+mod survival_tests;
+pub mod topology;
 pub mod tree;
 
+pub use placement::Placement;
+pub use survival::Scenario;
 pub use tree::{Domain, Tree};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
