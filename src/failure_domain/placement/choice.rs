@@ -101,7 +101,9 @@ impl<'a> Choice<'a> {
             let step = 1 + (count - first?) / STEPS_OF_ONE;
             (*count < self.most).then(|| (count + step).min(self.most))
         });
-        counts.filter(allows)
+        // If none is enough, the smallest sets show what can be had.
+        let last = (!allows(&self.most)).then_some(self.most);
+        counts.filter(allows).chain(last)
     }
 
     fn bound(&self, count: usize) -> Vec<u32> {

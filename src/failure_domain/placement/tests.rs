@@ -413,7 +413,7 @@ fn required_tolerance_is_met_by_smaller_sets_or_refused() {
             possible,
             ..
         }) => {
-            assert_eq!((level, required, possible), (2, 2, vec![0, 1, 1, 1]))
+            assert_eq!((level, required, possible), (2, 2, vec![1, 1, 1, 1]))
         }
         _ => panic!("any two nodes hold two ranks of a set"),
     }
