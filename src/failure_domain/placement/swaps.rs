@@ -1,13 +1,19 @@
 //! Repairs sets that miss a target by exchanging ranks: one of a set that misses it with any other rank, whenever
 //! this makes the two sets together no worse. The choice is by chance, but the same everywhere.
 
+use super::Scheme;
 use super::draft::Draft;
 use super::rules::Rules;
 
 /// Whether the draft meets the target in the end.
 pub(super) fn repair(rules: &mut Rules, draft: &mut Draft, target: &[u32]) -> bool {
+    let circle = match rules.scheme {
+        Scheme::Partner { replicas } => replicas + 1,
+        _ => 1,
+    };
+    let visits = FEWEST_VISITS + 4 * draft.leaves.len();
+    let attempts = visits / (circle * draft.sets.largest());
     let mut repair = Repair::new(rules, draft, target);
-    let attempts = FEWEST_ATTEMPTS + repair.draft.leaves.len() / 2;
     for _ in 0..attempts {
         let Some(set) = repair.a_bad_set() else {
             return true;
@@ -17,7 +23,8 @@ pub(super) fn repair(rules: &mut Rules, draft: &mut Draft, target: &[u32]) -> bo
     repair.a_bad_set().is_none()
 }
 
-const FEWEST_ATTEMPTS: usize = 20_000;
+/// How many ranks are looked at, besides some for each rank of the job.
+const FEWEST_VISITS: usize = 1 << 20;
 
 struct Repair<'a, 't> {
     rules: &'a mut Rules<'t>,
