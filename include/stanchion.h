@@ -125,6 +125,21 @@ typedef struct fdt_verdict {
 /** The slot of a unit that is lost and for which there was no spare. */
 #define FD_UNPLACED UINT32_MAX
 
+/** Sets of ranks that were placed by failure domains. */
+typedef struct fdp fdp_t;
+
+/** What sets fdp_create shall make. */
+typedef struct fdp_scheme {
+  int type;                 /**< one of the REDSET_COPY values */
+  int count;                /**< copies of PARTNER, k of RS; not looked at else */
+  int set_size;             /**< how many ranks a set shall have; SINGLE does not look at it */
+  const uint32_t* required; /**< how many failures must be survived at each level; NULL: as many as can be */
+  size_t levels;            /**< how many numbers `required` has, from the outermost level on */
+} fdp_scheme;
+
+/** Receives the paths of domains whose failure loses data, and a set that is lost. */
+typedef int (*fdp_scenario_cb)(const char* const* domains, size_t count, int lost_set, void* user);
+
 /**
  * The version of the library, such as "0.1.0". The string lives forever.
  */
@@ -507,6 +522,122 @@ int stanchion_pio_to_compute(int ioid,
  */
 int stanchion_pio_decomp_type(int ioid);
 #endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Divides the ranks of a communicator into sets, so that as many failures of domains are survived as can be. Each
+ * rank gives its own `path`, such as "rack3/chassis1/node17": all the same number of parts, the outermost first. A
+ * rank that gives NULL takes its path from the environment variable STANCHION_TOPOLOGY, or from its host's name.
+ *
+ * # Returns
+ * 0, and the placement in `placement`, the same on all ranks, to be given to fdp_destroy; -EINVAL; -ENOTSUP if what
+ * is required cannot be had (stanchion_last_error tells the level, and what could be had); -EIO.
+ *
+ * # Collective
+ * Called by all ranks of `comm` with the same scheme; all return the same code.
+ */
+int fdp_create(MPI_Comm comm,
+               const char *path,
+               const fdp_scheme *scheme,
+               fdp_t **placement);
+#endif
+
+/**
+ * As fdp_create for the paths of all `count` ranks, without MPI: for planning.
+ */
+int fdp_create_local(const char *const *paths, size_t count, const fdp_scheme *scheme, fdp_t **placement);
+
+/**
+ * Frees a placement; NULL is nothing. Not collective.
+ */
+void fdp_destroy(fdp_t *placement);
+
+/**
+ * How many ranks, sets and levels there are. The ranks are the last level. Each pointer may be NULL.
+ *
+ * # Returns
+ * 0; -EINVAL.
+ */
+int fdp_size(const fdp_t *placement, int *ranks, int *sets, unsigned int *levels);
+
+/**
+ * The set of a rank, the rank's place in it, and the size of the set. Each pointer may be NULL.
+ *
+ * # Returns
+ * 0; -EINVAL.
+ */
+int fdp_get(const fdp_t *placement, int rank, int *set_id, int *rank_in_set, int *set_size);
+
+/**
+ * The ranks of a set in their order. `*count` says how many `ranks` has room for, and gets how many there are;
+ * `ranks` may be NULL to ask for that only.
+ *
+ * # Returns
+ * 0; -EINVAL; -ERANGE if there is not enough room.
+ */
+int fdp_members(const fdp_t *placement,
+                int set_id,
+                int *ranks,
+                size_t *count);
+
+/**
+ * How many domains of a level may fail, whichever they are, without data being lost: `any_k`. Level 0 is the
+ * outermost. `weakest_set` gets a set that does not survive more. Both pointers may be NULL.
+ *
+ * # Returns
+ * 0; -EINVAL.
+ */
+int fdp_tolerance(const fdp_t *placement, unsigned int level, uint32_t *any_k, uint32_t *weakest_set);
+
+/**
+ * Calls `callback` with all narrowest combinations of at most `max_failed` domains whose failure loses data, those of
+ * the fewest domains first: none of the domains can be left out, nor be replaced by a domain inside of it, without
+ * everything being survived. There may be many of them. `callback` gets the paths of the domains and a set that is
+ * lost; it returns 0 to go on and another number to end, and must not jump away.
+ *
+ * # Returns
+ * 0; what the callback returned if that was not 0; -EINVAL.
+ */
+int fdp_scenarios(const fdp_t *placement,
+                  uint32_t max_failed,
+                  fdp_scenario_cb callback,
+                  void *user);
+
+/**
+ * Whether everything is survived when all these domains fail: "rack3", "rack3/chassis1" and so on, or a rank as
+ * "rack3/chassis1/node17/42". Domains may be inside of each other. `lost_set` gets the first set that is lost, or -1;
+ * it may be NULL.
+ *
+ * # Returns
+ * 1 if everything is survived, 0 if not; -EINVAL; -ENOENT if there is no such domain.
+ */
+int fdp_survives(const fdp_t *placement,
+                 const char *const *failed_domains,
+                 size_t count,
+                 int *lost_set);
+
+/**
+ * Everything about a placement as JSON: tolerance at each level, the smallest combinations of domains that lose
+ * data, what the scheme costs, how a rebuild loads the survivors. `*length` says how many bytes `json` has room for,
+ * and gets how many it takes with the closing NUL; `json` may be NULL to ask for that only.
+ *
+ * # Returns
+ * 0; -EINVAL; -ERANGE if there is not enough room.
+ */
+int fdp_report(const fdp_t *placement,
+               char *json,
+               size_t *length);
+
+/**
+ * A picture as SVG: domains inside of each other, ranks in the colours of their sets, and the tolerance at each
+ * level. Buffers as for fdp_report.
+ *
+ * # Returns
+ * 0; -EINVAL; -ERANGE if there is not enough room.
+ */
+int fdp_picture(const fdp_t *placement,
+                char *svg,
+                size_t *length);
 
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */

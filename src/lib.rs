@@ -211,6 +211,12 @@ pub mod exports {
         fdt_vsymm_tree_generate, fdt_width_get,
     };
     #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_fdp::fdp_create;
+    pub use crate::capi::stanchion_fdp::{
+        fdp_create_local, fdp_destroy, fdp_get, fdp_members, fdp_picture, fdp_report,
+        fdp_scenarios, fdp_size, fdp_survives, fdp_tolerance,
+    };
+    #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_pio::{

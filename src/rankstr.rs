@@ -40,6 +40,17 @@ pub struct Group {
 /// # Collective
 /// Called by all ranks of `comm`.
 pub fn group<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Group, Error> {
+    collect(comm, string)?.place(string.unwrap_or_default())
+}
+
+/// As [`group`], with the different strings themselves in their order: each rank's is at the number that it gets.
+pub fn strings<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<(Vec<Vec<u8>>, usize), Error> {
+    let unique = collect(comm, string)?;
+    let place = unique.place(string.unwrap_or_default())?;
+    Ok((unique.iter().map(<[u8]>::to_vec).collect(), place.id))
+}
+
+fn collect<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Sorted, Error> {
     let own = match string {
         Some(string) => Ok(Sorted::of(string)),
         None => Err(Flaw::NoString(comm.rank())),
@@ -50,7 +61,7 @@ pub fn group<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Group, Error> {
     match (broken, unique?) {
         (Some(error), _) => Err(error.into()),
         (None, Err(flaw)) => Err(flaw.into()),
-        (None, Ok(unique)) => unique.place(string.unwrap_or_default()),
+        (None, Ok(unique)) => Ok(unique),
     }
 }
 

@@ -84,6 +84,7 @@ pub mod redset;
 #[cfg(feature = "mpi")]
 pub mod redset_mpi;
 pub mod stanchion;
+pub mod stanchion_fdp;
 pub mod stanchion_fdt;
 #[cfg(feature = "mpi")]
 pub mod stanchion_fenix;

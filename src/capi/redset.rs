@@ -14,6 +14,11 @@ pub(super) const REDSET_SUCCESS: c_int = 0;
 /// redset knows one failure code for every [`Error`].
 pub(super) const REDSET_FAILURE: c_int = 1;
 
+pub(super) const REDSET_COPY_SINGLE: c_int = 1;
+pub(super) const REDSET_COPY_PARTNER: c_int = 2;
+pub(super) const REDSET_COPY_XOR: c_int = 3;
+pub(super) const REDSET_COPY_RS: c_int = 4;
+
 #[allow(non_camel_case_types)]
 pub type redset_filelist = *mut c_void;
 

@@ -8,8 +8,8 @@
 
 use super::handle::{self, Opaque};
 use super::redset::{
-    REDSET_FAILURE, REDSET_SUCCESS, hand_out, natural, needed, paths, redset_filelist, remembered,
-    status,
+    REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, REDSET_FAILURE,
+    REDSET_SUCCESS, hand_out, natural, needed, paths, redset_filelist, remembered, status,
 };
 use super::{error, guard, ptr};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
@@ -21,10 +21,6 @@ use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 pub(super) const REDSET_COPY_NULL: c_int = 0;
-pub(super) const REDSET_COPY_SINGLE: c_int = 1;
-pub(super) const REDSET_COPY_PARTNER: c_int = 2;
-pub(super) const REDSET_COPY_XOR: c_int = 3;
-pub(super) const REDSET_COPY_RS: c_int = 4;
 
 #[allow(non_camel_case_types)]
 pub type redset = *mut c_void;

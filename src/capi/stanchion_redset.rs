@@ -2,11 +2,10 @@
 //! them. (The `cfg` of each function is for the header, as in `redset_mpi`.)
 
 use super::guard;
-use super::redset::{remembered, status};
-use super::redset_mpi::{
-    Held, REDSET_COPY_NULL, REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE,
-    REDSET_COPY_XOR, Shown, agree, name, redset,
+use super::redset::{
+    REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, remembered, status,
 };
+use super::redset_mpi::{Held, REDSET_COPY_NULL, Shown, agree, name, redset};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 use crate::kvtree::{RawTree as kvtree, Tree};
 use crate::redset::{self as room, Descriptor, Error, Neighbour, Result, Scheme};

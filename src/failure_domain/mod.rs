@@ -7,6 +7,9 @@
 //! targets and back, through a `permutation` in every domain, or by `water` where a small domain leaves no symmetric
 //! tree. `failures` says whether counted failures are survived, `failed` the same for named domains, `repair` which
 //! spare takes a lost unit.
+//!
+//! `placement` chooses the sets of a job's ranks, which `topology` tells apart; `survival` says which failures they
+//! survive, `report` and `picture` show it.
 #![forbid(unsafe_code)]
 
 mod failed;
@@ -15,9 +18,17 @@ pub mod layout;
 #[cfg(test)]
 mod layout_tests;
 mod permutation;
+mod picture;
+pub mod placement;
 pub mod plan;
 pub mod repair;
+mod report;
+mod report_load;
+mod survival;
+#[cfg(test)]
+mod survival_tests;
 pub mod symmetric;
+pub mod topology;
 pub mod tree;
 mod water;
 
@@ -25,6 +36,8 @@ pub use failures::{Test, Verdict};
 pub use layout::{File, Layout, Mode, Place, Settings, Source};
 pub use plan::{Plan, State};
 pub use symmetric::{Symmetric, Tolerance, Units};
+pub use placement::Placement;
+pub use survival::Scenario;
 pub use tree::{Domain, Tree};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

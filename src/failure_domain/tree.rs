@@ -113,6 +113,11 @@ impl Tree {
         Some(Domain { level, index })
     }
 
+    /// Of each domain of a level, its parent's number in the level above; 0 in level 0.
+    pub fn parents(&self, level: usize) -> &[u32] {
+        &self.levels[level].parents
+    }
+
     /// The numbers of the children of a domain, in the level below it; none of a leaf.
     pub fn children(&self, domain: Domain) -> Range<usize> {
         match self.levels.get(domain.level + 1) {

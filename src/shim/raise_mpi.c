@@ -142,6 +142,12 @@ int redset_unapply(const char* name, const redset d)
 
 /* stanchion.h */
 
+INNER(fdp_create);
+int fdp_create(MPI_Comm comm, const char* path, const fdp_scheme* scheme, fdp_t** placement)
+{
+  return stanchion_raised(inner_fdp_create(comm, path, scheme, placement));
+}
+
 INNER(stanchion_redset_verify);
 int stanchion_redset_verify(MPI_Comm comm, const char* name, kvtree** report)
 {

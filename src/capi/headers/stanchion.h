@@ -125,6 +125,21 @@ typedef struct fdt_verdict {
 /** The slot of a unit that is lost and for which there was no spare. */
 #define FD_UNPLACED UINT32_MAX
 
+/** Sets of ranks that were placed by failure domains. */
+typedef struct fdp fdp_t;
+
+/** What sets fdp_create shall make. */
+typedef struct fdp_scheme {
+  int type;                 /**< one of the REDSET_COPY values */
+  int count;                /**< copies of PARTNER, k of RS; not looked at else */
+  int set_size;             /**< how many ranks a set shall have; SINGLE does not look at it */
+  const uint32_t* required; /**< how many failures must be survived at each level; NULL: as many as can be */
+  size_t levels;            /**< how many numbers `required` has, from the outermost level on */
+} fdp_scheme;
+
+/** Receives the paths of domains whose failure loses data, and a set that is lost. */
+typedef int (*fdp_scenario_cb)(const char* const* domains, size_t count, int lost_set, void* user);
+
 //BODY
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */

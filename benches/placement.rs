@@ -1,0 +1,100 @@
+//! How long placement takes, from paths to sets and their tolerance, on one core.
+//!
+//! cargo bench --bench placement [-- repetitions]
+//!
+//! Shows the best of the repetitions: all of it, and how much of it the tree of domains takes. Then the same for jobs
+//! whose nodes are uneven, and for what is asked of a placement.
+
+use std::time::{Duration, Instant};
+
+use stanchion::failure_domain::placement::{Placement, Request, SEPARATOR, Scheme};
+use stanchion::failure_domain::{Domain, Tree};
+
+/// One path a rank: racks of chassis of 16 nodes. Nodes have `ranks` ranks; if uneven, every seventh has twice as many.
+fn paths(count: usize, ranks: usize, uneven: bool) -> Vec<String> {
+    let mut paths = Vec::with_capacity(count);
+    for node in 0.. {
+        let (chassis, rack) = (node / 16, node / 128);
+        let path = format!("rack{rack}/chassis{chassis}/node{node}");
+        let more = if uneven && node % 7 == 0 { 2 } else { 1 };
+        for _ in 0..ranks * more {
+            if paths.len() == count {
+                return paths;
+            }
+            paths.push(path.clone());
+        }
+    }
+    paths
+}
+
+fn best(repetitions: usize, mut work: impl FnMut()) -> Duration {
+    let times = (0..repetitions).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    });
+    times.min().unwrap_or_default()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn show(name: &str, paths: &[String], request: &Request, repetitions: usize) {
+    let place = || Placement::of_paths(paths, request).expect("the job can be placed");
+    let whole = best(repetitions, || drop(std::hint::black_box(place())));
+    let tree = best(repetitions, || {
+        drop(std::hint::black_box(Tree::of_ranks(paths, SEPARATOR)))
+    });
+    let placement = place();
+    let tolerance: Vec<_> = placement.tolerance().iter().map(|t| t.any).collect();
+    println!(
+        "{:>9} ranks  {name:<28} {:9.2} ms, of it the tree {:8.2} ms; {} sets, tolerance {tolerance:?}",
+        paths.len(),
+        milliseconds(whole),
+        milliseconds(tree),
+        placement.sets().count(),
+    );
+}
+
+fn show_questions(paths: &[String], request: &Request, repetitions: usize) {
+    let placement = Placement::of_paths(paths, request).expect("the job can be placed");
+    let racks = [0, 1].map(|index| Domain { level: 0, index });
+    let verdict = best(repetitions, || drop(placement.lost_set(&racks)));
+    let report = best(repetitions, || drop(placement.report()));
+    println!(
+        "{:>9} ranks  two racks fail: verdict in {:.3} ms; report in {:.1} ms",
+        paths.len(),
+        milliseconds(verdict),
+        milliseconds(report)
+    );
+}
+
+fn main() {
+    let given = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let repetitions = given.unwrap_or(5);
+    let rs = Request::new(Scheme::ReedSolomon { k: 2 }, 16);
+    for count in [10_000, 100_000, 1_000_000] {
+        let even = paths(count, 8, false);
+        let uneven = paths(count, 7, true);
+        show("RS 16, k 2", &even, &rs, repetitions);
+        show("RS 16, k 2, uneven", &uneven, &rs, repetitions);
+        show("XOR 8", &even, &Request::new(Scheme::Xor, 8), repetitions);
+        show(
+            "XOR 8, uneven",
+            &uneven,
+            &Request::new(Scheme::Xor, 8),
+            repetitions,
+        );
+        let pairs = Request::new(Scheme::Partner { replicas: 1 }, 2);
+        show("PARTNER, pairs", &even, &pairs, repetitions);
+        let rings = Request::new(Scheme::Partner { replicas: 2 }, 8);
+        show(
+            "PARTNER, 2 copies, rings of 8",
+            &uneven,
+            &rings,
+            repetitions,
+        );
+        show_questions(&even, &rs, 1);
+    }
+}

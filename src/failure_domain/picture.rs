@@ -1,0 +1,257 @@
+//! A placement as a picture: domains inside of each other, ranks in the colours of their sets.
+//!
+//! Boxes are measured from the ranks upwards and then put in place from the outermost inwards.
+
+use std::fmt::Write;
+
+use super::Domain;
+use super::placement::{Placement, Scheme};
+
+/// Jobs with more ranks are drawn in part.
+const MOST_RANKS: usize = 2048;
+const CELL: (usize, usize) = (34, 22);
+const GAP: usize = 6;
+const TITLE: usize = 16;
+const LINE: usize = 20;
+const LETTER: usize = 6;
+const WIDEST: usize = 1100;
+const NARROWEST: usize = 560;
+
+impl Placement {
+    pub fn picture(&self) -> String {
+        Drawing::new(self).draw()
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Frame {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+struct Drawing<'p> {
+    placement: &'p Placement,
+    drawn: usize,
+    /// Of the domains that are drawn, level by level.
+    frames: Vec<Vec<Frame>>,
+    text: String,
+}
+
+impl<'p> Drawing<'p> {
+    fn new(placement: &'p Placement) -> Self {
+        Drawing {
+            placement,
+            drawn: placement.rank_count().min(MOST_RANKS),
+            frames: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn draw(mut self) -> String {
+        self.measure();
+        let caption = self.caption();
+        let top = GAP + LINE * caption.len() + GAP;
+        let (width, height) = self.arrange(0, 0..self.frames[0].len(), (GAP, top), WIDEST);
+        for level in 1..self.frames.len() {
+            for above in 0..self.frames[level - 1].len() {
+                let children = self.children(Domain {
+                    level: level - 1,
+                    index: above,
+                });
+                let Frame { x, y, .. } = self.frames[level - 1][above];
+                self.arrange(level, children, (x + GAP, y + TITLE), self.room(level));
+            }
+        }
+        let size = ((GAP + width).max(NARROWEST), top + height);
+        let _ = writeln!(
+            self.text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" \
+             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>",
+            size.0, size.1
+        );
+        for (line, caption) in caption.iter().enumerate() {
+            let y = GAP + LINE * line + 14;
+            let weight = if line == 0 {
+                " font-weight=\"bold\""
+            } else {
+                ""
+            };
+            let _ = writeln!(
+                self.text,
+                "<text x=\"{GAP}\" y=\"{y}\"{weight}>{}</text>",
+                escaped(caption)
+            );
+        }
+        self.domains();
+        self.ranks();
+        self.text + "</svg>\n"
+    }
+
+    fn caption(&self) -> Vec<String> {
+        let (sets, scheme) = (self.placement.sets(), self.placement.scheme());
+        let mut lines = vec![format!(
+            "{} ranks in {} sets of {}, {}: {}",
+            sets.ranks(),
+            sets.count(),
+            match sets.larger() {
+                0 => sets.smallest().to_string(),
+                _ => format!("{} or {}", sets.smallest(), sets.largest()),
+            },
+            scheme.name(),
+            match scheme {
+                Scheme::Single => "nothing is protected".into(),
+                Scheme::Partner { replicas } =>
+                    format!("a rank's data are also on the next {replicas} of its set"),
+                _ => format!("any {} of a set may be lost", scheme.most_lost()),
+            }
+        )];
+        for (level, tolerance) in self.placement.tolerance().iter().enumerate() {
+            let of = self.placement.tree().width(level);
+            let name = match level + 1 == self.placement.tolerance().len() {
+                true => "ranks".into(),
+                false => format!("domains of level {level}"),
+            };
+            lines.push(match tolerance.any {
+                0 => format!("not every loss of one of the {of} {name} is survived"),
+                any => format!("survives the loss of any {any} of the {of} {name}"),
+            });
+        }
+        let left = self.placement.rank_count() - self.drawn;
+        if left > 0 {
+            lines.push(format!("{left} more ranks are not drawn"));
+        }
+        lines
+    }
+
+    /// The domains below one that are drawn.
+    fn children(&self, domain: Domain) -> std::ops::Range<usize> {
+        let children = self.placement.tree().children(domain);
+        children.start..children.end.min(self.frames[domain.level + 1].len())
+    }
+
+    /// How wide the inside of a domain may be, for domains of a level.
+    fn room(&self, level: usize) -> usize {
+        WIDEST.saturating_sub(2 * GAP * level) / if level == 1 { 2 } else { 3 }
+    }
+
+    fn measure(&mut self) {
+        let tree = self.placement.tree();
+        let widths = (0..tree.depth()).map(|level| tree.ancestor(self.drawn - 1, level).index + 1);
+        self.frames = widths.map(|width| vec![Frame::default(); width]).collect();
+        for level in (0..tree.depth()).rev() {
+            for index in 0..self.frames[level].len() {
+                let (width, height) = match level + 1 == tree.depth() {
+                    true => CELL,
+                    false => {
+                        let children = self.children(Domain { level, index });
+                        let inside =
+                            self.arrange(level + 1, children, (0, 0), self.room(level + 1));
+                        (inside.0 + GAP, inside.1 + TITLE)
+                    }
+                };
+                let frame = &mut self.frames[level][index];
+                (frame.width, frame.height) = (width, height);
+            }
+        }
+    }
+
+    /// Puts domains next to each other, in as many rows as they need; returns the room they take with a gap behind.
+    fn arrange(
+        &mut self,
+        level: usize,
+        domains: std::ops::Range<usize>,
+        (left, top): (usize, usize),
+        room: usize,
+    ) -> (usize, usize) {
+        let (mut x, mut y, mut row, mut widest) = (left, top, 0, 0);
+        for frame in &mut self.frames[level][domains] {
+            if x > left && x + frame.width > left + room {
+                (x, y, row) = (left, y + row + GAP, 0);
+            }
+            (frame.x, frame.y) = (x, y);
+            x += frame.width + GAP;
+            row = row.max(frame.height);
+            widest = widest.max(x - left);
+        }
+        (widest, y + row + GAP - top)
+    }
+
+    fn domains(&mut self) {
+        let tree = self.placement.tree();
+        for level in 0..self.frames.len() - 1 {
+            let shade = 245 - (level * 14).min(70);
+            for (index, frame) in self.frames[level].iter().enumerate() {
+                let Frame {
+                    x,
+                    y,
+                    width,
+                    height,
+                } = frame;
+                let name = cut(&tree.name(Domain { level, index }), width - 2 * GAP);
+                let _ = writeln!(
+                    self.text,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"3\" \
+                     fill=\"rgb({shade},{shade},{shade})\" stroke=\"#888\"/>\n\
+                     <text x=\"{}\" y=\"{}\" font-size=\"11\">{name}</text>",
+                    x + GAP,
+                    y + TITLE - 4
+                );
+            }
+        }
+    }
+
+    fn ranks(&mut self) {
+        let tree = self.placement.tree();
+        let bottom = self.frames.len() - 1;
+        for (leaf, frame) in self.frames[bottom].iter().enumerate() {
+            let set = self.placement.place_of_leaf(leaf).0;
+            let rank = tree.name(Domain {
+                level: bottom,
+                index: leaf,
+            });
+            let Frame {
+                x,
+                y,
+                width,
+                height,
+            } = frame;
+            let _ = writeln!(
+                self.text,
+                "<g><title>rank {rank}, set {set}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
+                 height=\"{height}\" rx=\"2\" fill=\"{}\" stroke=\"#444\"/><text x=\"{}\" y=\"{}\" \
+                 text-anchor=\"middle\">{rank}</text></g>",
+                colour(set),
+                x + width / 2,
+                y + 15
+            );
+        }
+    }
+}
+
+/// Sets next to each other get colours far from each other.
+fn colour(set: usize) -> String {
+    let hue = (set % 3600) as f64 * 137.508 % 360.0;
+    format!("hsl({hue:.0},70%,{}%)", 78 - set % 3 * 9)
+}
+
+/// As much of a name as there is room for.
+fn cut(name: &str, room: usize) -> String {
+    let letters = room / LETTER;
+    match name.chars().count() <= letters {
+        true => escaped(name),
+        false => escaped(&name.chars().take(letters - 1).collect::<String>()) + "…",
+    }
+}
+
+/// Control characters are none of XML's.
+fn escaped(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect();
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

@@ -1,0 +1,55 @@
+//! The collective way to a placement: the ranks exchange their paths, then each computes the same.
+//!
+//! Ranks of a node have the same path, and each different path travels once: all ranks learn the different paths, then
+//! the number of every rank's.
+
+use std::hash::BuildHasher;
+
+use super::super::topology;
+use super::{Error, Placement, Request, Result};
+use crate::comm::{self, Comm, Op};
+use crate::rankstr;
+
+/// The sets of a communicator. A rank without a path takes it from its environment, as `topology` tells, or is placed
+/// by the name of its host.
+///
+/// # Collective
+/// Called by all ranks of `comm`; all return the same verdict.
+pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Result<Placement> {
+    let path = match path {
+        Some(path) => Ok(path.to_owned()),
+        None => topology::path_or_host().map_err(Error::from),
+    };
+    let path = agree(comm, path)?;
+    check_same(comm, request)?;
+    let (paths, number) = rankstr::strings(comm, Some(path.as_bytes()))?;
+    let mut numbers = vec![0; 4 * comm.size()];
+    comm.allgather(&(number as u32).to_le_bytes(), &mut numbers)?;
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| String::from_utf8_lossy(path))
+        .collect();
+    let numbers = numbers
+        .chunks_exact(4)
+        .filter_map(|number| number.first_chunk());
+    let of_ranks: Vec<_> = numbers
+        .map(|number| paths[u32::from_le_bytes(*number) as usize].as_ref())
+        .collect();
+    Placement::of_paths(&of_ranks, request)
+}
+
+/// One rank's failure becomes every rank's.
+pub fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
+    comm::agree(comm, local)
+        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+}
+
+fn check_same(comm: &impl Comm, request: &Request) -> Result<()> {
+    let wanted = foldhash::fast::FixedState::default().hash_one(request);
+    let mut most = [wanted, !wanted];
+    comm.allreduce(Op::Max, &mut most)?;
+    match most[0] == !most[1] {
+        true => Ok(()),
+        false => Err(Error::Mismatch),
+    }
+}

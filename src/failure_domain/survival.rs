@@ -1,0 +1,283 @@
+//! What happens to a placement when named domains fail, and which failures are the narrowest that lose data.
+
+use std::ops::Range;
+
+use super::placement::{Placement, Rules, Scheme, Tolerance};
+use super::{Domain, Tree};
+
+/// Domains whose failure together loses data. None of them can be left out, nor be replaced by a domain inside of
+/// it, without everything being survived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    pub domains: Vec<Domain>,
+    pub lost_set: usize,
+}
+
+impl Placement {
+    /// The first set that loses data when all these domains fail; a domain inside of another counts once.
+    pub fn lost_set(&self, failed: &[Domain]) -> Option<usize> {
+        self.first_lost(&self.failed_leaves(failed))
+            .map(|(set, _)| set)
+    }
+
+    /// Calls `each` with every scenario of at most `most_failed` domains, those of the fewest first, until it
+    /// returns false.
+    pub fn scenarios(&self, most_failed: usize, mut each: impl FnMut(Scenario) -> bool) {
+        for failed in 1..=most_failed.min(self.scheme().most_lost() + 1) {
+            if !self.scenarios_of(failed, usize::MAX, &mut each) {
+                return;
+            }
+        }
+    }
+
+    /// Those of exactly `failed` domains; false if `each` has had enough, or after so many steps.
+    pub(super) fn scenarios_of(
+        &self,
+        failed: usize,
+        mut most_steps: usize,
+        each: &mut impl FnMut(Scenario) -> bool,
+    ) -> bool {
+        let mut rules = Rules::new(self.tree(), self.scheme());
+        for set in 0..self.sets().count() {
+            let leaves = self.leaves_of(set);
+            // The outermost domains lose the most: if any of them are survived, all are.
+            if rules.tolerance_of(leaves)[0] as usize >= failed {
+                continue;
+            }
+            let mut circles = Vec::new();
+            rules.each_circle(leaves, |_, circle| circles.push(circle.to_vec()));
+            for (number, circle) in circles.into_iter().enumerate() {
+                let mut enumeration = Enumeration::new(self, circle, failed, most_steps);
+                let goes_on = enumeration.run(&mut |domains: &[Domain]| match self
+                    .is_narrowest(domains, (set, number))
+                {
+                    true => each(Scenario {
+                        domains: domains.to_vec(),
+                        lost_set: set,
+                    }),
+                    false => true,
+                });
+                if !goes_on {
+                    return false;
+                }
+                most_steps = enumeration.steps_left;
+            }
+        }
+        true
+    }
+
+    /// One scenario of the fewest domains that there is.
+    pub(super) fn a_smallest_scenario(&self) -> Scenario {
+        let Tolerance { any, weakest_set } = self.tolerance()[0];
+        let mut domains = Vec::new();
+        let mut rules = Rules::new(self.tree(), self.scheme());
+        rules.each_circle(self.leaves_of(weakest_set as usize), |_, circle| {
+            let fullest = self.fullest(circle, any as usize + 1);
+            if self.lost_set(&fullest).is_some() {
+                domains = fullest;
+            }
+        });
+        for one in 0..domains.len() {
+            while let Some(inside) = self.narrower(&domains, one) {
+                domains[one] = inside;
+            }
+        }
+        let lost_set = self.lost_set(&domains).unwrap_or(weakest_set as usize);
+        Scenario { domains, lost_set }
+    }
+
+    /// The outermost domains that hold the most ranks of a circle.
+    fn fullest(&self, circle: &[u32], count: usize) -> Vec<Domain> {
+        let outermost = circle
+            .iter()
+            .map(|leaf| self.tree().ancestor(*leaf as usize, 0));
+        let mut outermost: Vec<_> = outermost.collect();
+        outermost.sort_unstable();
+        let mut held: Vec<_> = outermost.chunk_by(|a, b| a == b).collect();
+        held.sort_by_key(|same| std::cmp::Reverse(same.len()));
+        held.iter().take(count).map(|same| same[0]).collect()
+    }
+
+    /// A child of one of the domains that loses data in its place.
+    fn narrower(&self, domains: &[Domain], one: usize) -> Option<Domain> {
+        let mut domains = domains.to_vec();
+        let Domain { level, .. } = domains[one];
+        let mut children = self.tree().children(domains[one]);
+        let found = children.find(|&index| {
+            domains[one] = Domain {
+                level: level + 1,
+                index,
+            };
+            self.lost_set(&domains).is_some()
+        });
+        found.map(|_| domains[one])
+    }
+
+    /// Whether the domains are a scenario, and first found by this circle.
+    fn is_narrowest(&self, domains: &[Domain], circle: (usize, usize)) -> bool {
+        if self.first_lost(&self.failed_leaves(domains)) != Some(circle) {
+            return false;
+        }
+        (0..domains.len()).all(|one| {
+            let others = [&domains[..one], &domains[one + 1..]].concat();
+            self.lost_set(&others).is_none() && self.narrower(domains, one).is_none()
+        })
+    }
+
+    /// The leaves below the domains, each once, in order.
+    fn failed_leaves(&self, failed: &[Domain]) -> Vec<Range<usize>> {
+        let mut ranges: Vec<_> = failed.iter().map(|&d| self.leaves_below(d)).collect();
+        ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        let mut end = 0;
+        ranges.retain(|range| {
+            let is_new = range.end > end;
+            end = end.max(range.end);
+            is_new
+        });
+        ranges
+    }
+
+    /// The first set that loses data, and the number of its circle.
+    fn first_lost(&self, failed: &[Range<usize>]) -> Option<(usize, usize)> {
+        let leaves = failed.iter().flat_map(Clone::clone);
+        let mut lost: Vec<_> = leaves.map(|leaf| self.place_of_leaf(leaf)).collect();
+        lost.sort_unstable();
+        let mut sets = lost.chunk_by(|a, b| a.0 == b.0);
+        sets.find_map(|lost| Some((lost[0].0, self.first_lost_circle(lost)?)))
+    }
+
+    /// `lost` are the places of one set, in order.
+    fn first_lost_circle(&self, lost: &[(usize, usize)]) -> Option<usize> {
+        let most_lost = self.scheme().most_lost();
+        if lost.len() <= most_lost {
+            return None;
+        }
+        let Scheme::Partner { replicas } = self.scheme() else {
+            return Some(0);
+        };
+        // Places are in order: if the last of so many is so far from the first, there is no gap between them.
+        let size = self.leaves_of(lost[0].0).len();
+        let in_a_row = |first: &usize| {
+            let last = lost[(first + replicas) % lost.len()].1;
+            last == (lost[*first].1 + replicas) % size
+        };
+        (0..lost.len()).find(in_a_row).map(|first| lost[first].1)
+    }
+}
+
+/// Goes through the combinations of domains that lose a circle. Only domains that hold more of its ranks than any
+/// child of theirs come into question.
+struct Enumeration<'p> {
+    tree: &'p Tree,
+    most_lost: usize,
+    failed: usize,
+    /// With the number of ranks of the circle inside; the fullest first.
+    candidates: Vec<(Domain, usize)>,
+    chosen: Vec<Domain>,
+    steps_left: usize,
+}
+
+impl<'p> Enumeration<'p> {
+    fn new(
+        placement: &'p Placement,
+        mut circle: Vec<u32>,
+        failed: usize,
+        steps_left: usize,
+    ) -> Self {
+        let tree = placement.tree();
+        circle.sort_unstable();
+        let bottom = tree.depth() - 1;
+        let ranks = circle.iter().map(|&leaf| (bottom, leaf as usize, 1, true));
+        let mut level: Vec<_> = ranks.collect();
+        let mut candidates = Vec::new();
+        loop {
+            let spread = level.iter().filter(|domain| domain.3);
+            candidates
+                .extend(spread.map(|&(level, index, held, _)| (Domain { level, index }, held)));
+            let Some(above) = level[0].0.checked_sub(1) else {
+                break;
+            };
+            let parents = tree.parents(above + 1);
+            // A domain with as many ranks as one child stands for nothing that the child does not.
+            let families = level.chunk_by(|a, b| parents[a.1] == parents[b.1]);
+            let joined = families.map(|family| {
+                let held = family.iter().map(|child| child.2).sum();
+                (above, parents[family[0].1] as usize, held, family.len() > 1)
+            });
+            level = joined.collect();
+        }
+        candidates.sort_by_key(|(domain, held)| (std::cmp::Reverse(*held), *domain));
+        Enumeration {
+            tree,
+            most_lost: placement.scheme().most_lost(),
+            failed,
+            candidates,
+            chosen: Vec::new(),
+            steps_left,
+        }
+    }
+
+    /// False if `each` has had enough, or after too many steps.
+    fn run(&mut self, each: &mut impl FnMut(&[Domain]) -> bool) -> bool {
+        self.choose(0, 0, each)
+    }
+
+    fn choose(
+        &mut self,
+        from: usize,
+        lost: usize,
+        each: &mut impl FnMut(&[Domain]) -> bool,
+    ) -> bool {
+        let left = self.failed - self.chosen.len();
+        if left == 0 {
+            return lost <= self.most_lost || self.spend(self.effort()) && each(&self.chosen);
+        }
+        if lost > self.most_lost {
+            return true; // Fewer are enough.
+        }
+        for next in from..self.candidates.len() {
+            let (domain, held) = self.candidates[next];
+            if lost + held * left <= self.most_lost {
+                break; // The others hold no more than this one.
+            }
+            if self
+                .chosen
+                .iter()
+                .any(|chosen| self.are_nested(*chosen, domain))
+            {
+                continue;
+            }
+            if !self.spend(1) {
+                return false;
+            }
+            self.chosen.push(domain);
+            let goes_on = self.choose(next + 1, lost + held, each);
+            self.chosen.pop();
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn spend(&mut self, steps: usize) -> bool {
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        self.steps_left > 0
+    }
+
+    /// What it takes to see whether what was chosen is as narrow as it can be.
+    fn effort(&self) -> usize {
+        let ranks: usize = self
+            .chosen
+            .iter()
+            .map(|d| self.tree.leaves_below(*d).len())
+            .sum();
+        let narrower: usize = self.chosen.iter().map(|d| 1 + self.tree.degree(*d)).sum();
+        1 + ranks * narrower / 16
+    }
+
+    fn are_nested(&self, a: Domain, b: Domain) -> bool {
+        let (a, b) = (self.tree.leaves_below(a), self.tree.leaves_below(b));
+        a.start < b.end && b.start < a.end
+    }
+}
