@@ -96,13 +96,20 @@ int redset_create_single(MPI_Comm comm, const char *group, redset *d);
  * Ranks that give the same `group` are expected to fail together, so they come into different sets.
  * Sets have at least `size` ranks if there are enough groups, and must have more than `replicas`.
  *
+ * If the environment variable STANCHION_TOPOLOGY is set, the sets are those of fdp_create for it and this `size`;
+ * `group` is then the innermost domain, put behind the path unless the path ends with it.
+ *
  * # Returns
  * 0, and the descriptor in `d`, to be given to redset_delete.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
  */
-int redset_create_partner(MPI_Comm comm, const char *group, int size, int replicas, redset *d);
+int redset_create_partner(MPI_Comm comm,
+                          const char *group,
+                          int size,
+                          int replicas,
+                          redset *d);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)

@@ -389,6 +389,22 @@ int fd_repair_map(const fdt_layout_t *layout,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
+ * Makes a descriptor of the sets of a placement, with its numbers and its scheme: what fdp_survives says of the
+ * placement holds for the files. It may be destroyed afterwards.
+ *
+ * # Returns
+ * 0, and the descriptor in `d`, to be given to redset_delete; 1, also if the placement is not one of as many ranks.
+ *
+ * # Collective
+ * Called by all ranks of the communicator that the placement was made for, which all return the same code.
+ */
+int stanchion_redset_create_placed(MPI_Comm comm,
+                                   const fdp_t *placement,
+                                   redset *d);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
  * Shows a descriptor. The strings and the map in `info` belong to it and live until redset_delete; they
  * are NULL if recover could not form the set.
  *

@@ -13,7 +13,7 @@ use super::redset::{
 };
 use super::{error, guard, ptr};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
-use crate::comm::{self, Comm, Op, Verdict};
+use crate::comm::{self, Comm, Verdict};
 use crate::kvtree::{RawTree as kvtree, TreeRef};
 use crate::log;
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
@@ -46,7 +46,7 @@ impl Opaque for Held {
 }
 
 impl Held {
-    fn hand_out(comm: MpiComm, redset: Option<Redset<MpiComm>>) -> redset {
+    pub(super) fn hand_out(comm: MpiComm, redset: Option<Redset<MpiComm>>) -> redset {
         let shown = redset.as_ref().and_then(Shown::of);
         handle::new(Held {
             redset,
@@ -91,7 +91,7 @@ pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
 }
 
 /// A communicator with the ranks of the user's, which belongs to us.
-fn own_comm(user: MPI_Comm) -> Result<MpiComm> {
+pub(super) fn own_comm(user: MPI_Comm) -> Result<MpiComm> {
     let private = MpiComm::private(user)?;
     let own = private.split(Some(0), private.rank() as c_int)?;
     own.ok_or_else(|| comm::Error::NullCommunicator.into())
@@ -210,6 +210,9 @@ pub unsafe extern "C" fn redset_create_single(
 /// Ranks that give the same `group` are expected to fail together, so they come into different sets.
 /// Sets have at least `size` ranks if there are enough groups, and must have more than `replicas`.
 ///
+/// If the environment variable STANCHION_TOPOLOGY is set, the sets are those of fdp_create for it and this `size`;
+/// `group` is then the innermost domain, put behind the path unless the path ends with it.
+///
 /// # Returns
 /// 0, and the descriptor in `d`, to be given to redset_delete.
 ///
@@ -301,9 +304,7 @@ fn set_size(size: c_int) -> Result<usize> {
 
 /// Ranks that want different things would wait for each other.
 fn check_same<const N: usize>(comm: &impl Comm, what: &str, wanted: [u64; N]) -> Result<()> {
-    let mut most = [wanted, wanted.map(|number| !number)];
-    comm.allreduce(Op::Max, most.as_flattened_mut())?;
-    match most[0] == most[1].map(|number| !number) {
+    match comm::is_same(comm, &wanted)? {
         true => Ok(()),
         false => Err(Error::Mismatch(format!("they ask for different {what}"))),
     }

@@ -82,7 +82,7 @@ fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
     })
 }
 
-unsafe fn placement_of<'a>(placement: *const fdp_t) -> Result<&'a Placement> {
+pub(super) unsafe fn placement_of<'a>(placement: *const fdp_t) -> Result<&'a Placement> {
     // SAFETY: a placement of the caller, or NULL.
     unsafe { handle::get(placement.cast()) }.ok_or(Error::NotAPlacement)
 }

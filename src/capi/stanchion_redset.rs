@@ -1,11 +1,12 @@
-//! `stanchion.h`, what it adds to redset: looking at a descriptor, and checking files without changing
-//! them. (The `cfg` of each function is for the header, as in `redset_mpi`.)
+//! `stanchion.h`, what it adds to redset: sets of a placement, looking at a descriptor, and checking files without
+//! changing them. (The `cfg` of each function is for the header, as in `redset_mpi`.)
 
 use super::guard;
 use super::redset::{
     REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, remembered, status,
 };
-use super::redset_mpi::{Held, REDSET_COPY_NULL, Shown, agree, name, redset};
+use super::redset_mpi::{Held, REDSET_COPY_NULL, Shown, agree, name, own_comm, redset};
+use super::stanchion_fdp::{fdp_t, placement_of};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 use crate::kvtree::{RawTree as kvtree, Tree};
 use crate::redset::{self as room, Descriptor, Error, Neighbour, Result, Scheme};
@@ -78,6 +79,33 @@ impl stanchion_redset_info {
             ..self
         }
     }
+}
+
+/// Makes a descriptor of the sets of a placement, with its numbers and its scheme: what fdp_survives says of the
+/// placement holds for the files. It may be destroyed afterwards.
+///
+/// # Returns
+/// 0, and the descriptor in `d`, to be given to redset_delete; 1, also if the placement is not one of as many ranks.
+///
+/// # Collective
+/// Called by all ranks of the communicator that the placement was made for, which all return the same code.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_redset_create_placed")]
+pub unsafe extern "C" fn stanchion_redset_create_placed(
+    comm: MPI_Comm,
+    placement: *const fdp_t,
+    d: *mut redset,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    status(|| unsafe {
+        let has_place = super::ptr::store(d, null_mut());
+        let comm = own_comm(comm)?;
+        let given = has_place.then_some(()).ok_or(Error::Null("d"));
+        let given = given.and_then(|()| Ok(placement_of(placement)?));
+        let made = room::create_placed(&comm, agree(&comm, given)?)?;
+        d.write(Held::hand_out(comm, Some(made)));
+        Ok(())
+    })
 }
 
 /// Shows a descriptor. The strings and the map in `info` belong to it and live until redset_delete; they

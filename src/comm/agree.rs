@@ -56,6 +56,15 @@ fn first_failed<C: Comm>(comm: &C, failed: bool) -> super::Result<Option<usize>>
     Ok((lowest[0] < none).then_some(lowest[0] as usize))
 }
 
+/// Whether all ranks give the same numbers; all give as many. Collective over `comm`.
+pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
+    let complements = numbers.iter().map(|number| !number);
+    let mut most: Vec<_> = numbers.iter().copied().chain(complements).collect();
+    comm.allreduce(Op::Max, &mut most)?;
+    let (most, least) = most.split_at(numbers.len());
+    Ok(most.iter().zip(least).all(|(most, least)| *most == !least))
+}
+
 /// The text of one rank, on all of them.
 pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
     let mut length = (text.len() as u64).to_le_bytes();

@@ -20,7 +20,7 @@ mod resilient;
 #[cfg(feature = "mpi")]
 pub mod ulfm;
 
-pub use agree::{Verdict, agree, share_text};
+pub use agree::{Verdict, agree, is_same, share_text};
 pub use resilient::{Agreement, Resilient};
 
 /// Separates messages of different purpose between the same two ranks.

@@ -34,10 +34,10 @@ mod water;
 
 pub use failures::{Test, Verdict};
 pub use layout::{File, Layout, Mode, Place, Settings, Source};
-pub use plan::{Plan, State};
-pub use symmetric::{Symmetric, Tolerance, Units};
 pub use placement::Placement;
+pub use plan::{Plan, State};
 pub use survival::Scenario;
+pub use symmetric::{Symmetric, Tolerance, Units};
 pub use tree::{Domain, Tree};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

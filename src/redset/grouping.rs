@@ -2,10 +2,12 @@
 //!
 //! Ranks with the same failure-group string are expected to fail together. The n-th ranks of all failure
 //! groups are divided into sets as evenly as their number allows, so that no set has two ranks of one
-//! failure group.
+//! failure group. Where there is a placement (`placing`), the sets are those of the placement, with its
+//! numbers and in its order.
 
-use super::{Descriptor, Error, Neighbour, Redset, Result, Scheme, Set, agree};
+use super::{Descriptor, Error, Neighbour, Redset, Result, Scheme, Set, agree, placing};
 use crate::comm::{Comm, Op, Tag};
+use crate::failure_domain::{Placement, topology};
 use crate::rankstr;
 
 const TAG: Tag = 0x7273;
@@ -17,8 +19,16 @@ pub(super) fn create<C: Comm>(
     group: Option<&[u8]>,
     min_size: usize,
 ) -> Result<Redset<C>> {
-    let (rank, size) = (comm.rank(), comm.size());
     let parent = same(comm)?;
+    // Without redundancy there is nothing to place.
+    if scheme != Scheme::Single {
+        let path = topology::path();
+        let placement = placing::declared(&parent, path, scheme, group, min_size)?;
+        if let Some(placement) = placement {
+            return placed(parent, &placement);
+        }
+    }
+    let rank = parent.rank();
     let failure_group = rankstr::group(&parent, group)?;
     let set = match scheme {
         Scheme::Single => part(&parent, rank)?,
@@ -28,19 +38,16 @@ pub(super) fn create<C: Comm>(
             part(&across, set_of(across.rank(), across.size(), min_size))?
         }
     };
-    let (groups, group) = number_sets(&parent, &set)?;
-    let descriptor = Descriptor {
-        enabled: true,
-        scheme,
-        groups,
-        group,
-        ranks: set.size(),
-        rank: set.rank(),
-        world_ranks: size,
-        world_rank: rank,
-    };
-    agree(&parent, scheme.check(set.size()))?;
-    Redset::form(parent, descriptor, set)
+    let numbers = number_sets(&parent, &set)?;
+    Redset::made(parent, scheme, numbers, set)
+}
+
+/// The sets of a placement that fits the communicator.
+pub(super) fn placed<C: Comm>(parent: C, placement: &Placement) -> Result<Redset<C>> {
+    let (group, place) = placement.set_of(parent.rank());
+    let set = part_in_order(&parent, group, place)?;
+    let numbers = (placement.sets().count(), group);
+    Redset::made(parent, placement.scheme().into(), numbers, set)
 }
 
 /// Forms the set of a descriptor again.
@@ -66,6 +73,27 @@ pub(super) fn restore<C: Comm>(parent: C, descriptor: Descriptor) -> Result<Reds
 }
 
 impl<C: Comm> Redset<C> {
+    /// `groups` is how many sets there are, and `group` the number of this one.
+    fn made(
+        parent: C,
+        scheme: Scheme,
+        (groups, group): (usize, usize),
+        set: C,
+    ) -> Result<Redset<C>> {
+        let descriptor = Descriptor {
+            enabled: true,
+            scheme,
+            groups,
+            group,
+            ranks: set.size(),
+            rank: set.rank(),
+            world_ranks: parent.size(),
+            world_rank: parent.rank(),
+        };
+        agree(&parent, scheme.check(set.size()))?;
+        Redset::form(parent, descriptor, set)
+    }
+
     fn form(parent: C, descriptor: Descriptor, comm: C) -> Result<Redset<C>> {
         let mut map = vec![0; 8 * comm.size()];
         comm.allgather(&(parent.rank() as u64).to_le_bytes(), &mut map)?;

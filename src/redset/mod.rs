@@ -1,6 +1,7 @@
 //! Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
 //!
-//! `descriptor` says what a rank's set is, `grouping` chooses the sets of a communicator, `header` is
+//! `descriptor` says what a rank's set is, `grouping` chooses the sets of a communicator, or takes those of a
+//! placement by failure domains (`placing`), `header` is
 //! the tree in front of every redundancy file, `layout` says which rank holds which part of a stripe.
 //! [`Redset::apply`] and [`recover`] turn what is missing into a list of `flow`s (bytes of some ranks
 //! go in, bytes of other ranks come out) and let `engine` carry them out block by block: reading,
@@ -27,6 +28,7 @@ mod member;
 mod members;
 mod names;
 mod pieces;
+mod placing;
 mod reach;
 pub mod rebuild;
 mod recover;
@@ -39,6 +41,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::comm::{self, Comm};
+use crate::failure_domain::placement::{self, Placement};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
 
@@ -75,6 +78,12 @@ pub enum Error {
     NotFormed,
     #[error("the descriptors of the ranks do not fit together: {0}")]
     Mismatch(String),
+    #[error("STANCHION_TOPOLOGY is set on some ranks only")]
+    Undeclared,
+    #[error("the placement is one of {placed} ranks, the communicator has {ranks}")]
+    Misplaced { placed: usize, ranks: usize },
+    #[error(transparent)]
+    Placement(#[from] placement::Error),
     /// More is lost than the scheme tolerates, or no scheme protects it.
     #[error("too much is lost to rebuild it: {0}")]
     Lost(String),
@@ -132,6 +141,7 @@ pub struct Set<C: Comm> {
 
 /// Chooses the sets of a communicator: ranks that give the same `group` string are expected to fail
 /// together, so they come into different sets. Sets of at least `min_size` ranks where there are enough.
+/// If the environment declares a topology, the sets are placed by it, and `group` names a domain in it.
 ///
 /// # Collective
 /// Called by all ranks of `comm`; all return the same verdict.
@@ -142,6 +152,15 @@ pub fn create<C: Comm>(
     min_size: usize,
 ) -> Result<Redset<C>> {
     grouping::create(comm, scheme, group, min_size)
+}
+
+/// The sets of a placement that was made for the ranks of `comm`, protected by its scheme.
+///
+/// # Collective
+/// Called by all ranks of `comm` with the same placement; all return the same verdict.
+pub fn create_placed<C: Comm>(comm: &C, placement: &Placement) -> Result<Redset<C>> {
+    placing::check(comm, placement)?;
+    grouping::placed(grouping::same(comm)?, placement)
 }
 
 /// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor

@@ -148,6 +148,12 @@ int fdp_create(MPI_Comm comm, const char* path, const fdp_scheme* scheme, fdp_t*
   return stanchion_raised(inner_fdp_create(comm, path, scheme, placement));
 }
 
+INNER(stanchion_redset_create_placed);
+int stanchion_redset_create_placed(MPI_Comm comm, const fdp_t* placement, redset* d)
+{
+  return stanchion_raised(inner_stanchion_redset_create_placed(comm, placement, d));
+}
+
 INNER(stanchion_redset_verify);
 int stanchion_redset_verify(MPI_Comm comm, const char* name, kvtree** report)
 {
