@@ -84,6 +84,7 @@ pub mod redset;
 pub mod redset_mpi;
 pub mod stanchion;
 pub mod stanchion_fdt;
+pub mod stanchion_fdt_layout;
 #[cfg(feature = "mpi")]
 pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]

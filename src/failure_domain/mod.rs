@@ -19,6 +19,8 @@ pub mod plan;
 pub mod repair;
 pub mod symmetric;
 pub mod tree;
+#[cfg(test)]
+mod verdict_tests;
 mod water;
 
 pub use failures::{Test, Verdict};
