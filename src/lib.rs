@@ -210,11 +210,14 @@ pub mod exports {
         fdp_scenarios, fdp_size, fdp_survives, fdp_tolerance,
     };
     pub use crate::capi::stanchion_fdt::{
-        fd_pg2tgt_map, fd_repair_map, fd_tgt2pg_map, fdt_create_degrees, fdt_create_paths,
-        fdt_depth_get, fdt_destroy, fdt_domain_find, fdt_failset_check, fdt_failvec_check,
+        fdt_create_degrees, fdt_create_paths, fdt_depth_get, fdt_destroy, fdt_domain_find,
+        fdt_tolerance_check, fdt_tolerance_max, fdt_tolerance_vectors, fdt_vsymm_tree_generate,
+        fdt_width_get,
+    };
+    pub use crate::capi::stanchion_fdt_layout::{
+        fd_pg2tgt_map, fd_repair_map, fd_tgt2pg_map, fdt_failset_check, fdt_failvec_check,
         fdt_ft_perm_generate, fdt_layout_destroy, fdt_layout_get, fdt_layout_tolerance,
-        fdt_polytope_get, fdt_tolerance_check, fdt_tolerance_max, fdt_tolerance_vectors,
-        fdt_vsymm_tree_generate, fdt_width_get,
+        fdt_polytope_get,
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_fenix::stanchion_fenix_checksums;

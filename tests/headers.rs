@@ -42,6 +42,7 @@ const HEADERS: [(&str, &[&str]); 11] = [
         &[
             "stanchion.rs",
             "stanchion_fdt.rs",
+            "stanchion_fdt_layout.rs",
             "stanchion_redset.rs",
             "stanchion_fenix.rs",
             "stanchion_pio.rs",

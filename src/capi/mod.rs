@@ -86,6 +86,7 @@ pub mod redset_mpi;
 pub mod stanchion;
 pub mod stanchion_fdp;
 pub mod stanchion_fdt;
+pub mod stanchion_fdt_layout;
 #[cfg(feature = "mpi")]
 pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]

@@ -1,4 +1,4 @@
-//! `stanchion.h`, failure domains: trees, what a layout over one tolerates, and its maps.
+//! `stanchion.h`, failure domains: trees, and what groups spread over one tolerate.
 //!
 //! Functions return 0, a positive number where that is an answer, or a negative errno.
 
@@ -8,21 +8,13 @@ use std::sync::Arc;
 use super::{error, guard, handle, ptr};
 use crate::failure_domain::failures::maximal_vectors;
 use crate::failure_domain::{
-    Domain, Error, File, Layout, Mode, Place, Plan, Result, Settings, Source, State, Symmetric,
-    Test, Tree, Units, Verdict,
+    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units,
 };
 
 /// A tree of failure domains.
 #[repr(C)]
 #[allow(non_camel_case_types)]
 pub struct fdt_t {
-    _opaque: [u8; 0],
-}
-
-/// A layout over a tree.
-#[repr(C)]
-#[allow(non_camel_case_types)]
-pub struct fdt_layout_t {
     _opaque: [u8; 0],
 }
 
@@ -43,37 +35,9 @@ pub struct fdt_attr {
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
-pub struct fd_gfid {
-    container: u64,
-    key: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct fdt_domain {
-    level: u32,
-    index: u64,
-}
-
-#[repr(C)]
-#[allow(non_camel_case_types)]
-pub struct fdt_verdict {
-    tolerable: c_int,
-    loss: u64,
-    slack: u64,
-}
-
-#[repr(C)]
-#[allow(non_camel_case_types)]
-pub struct fdt_shape {
-    depth: u32,
-    units: u32,
-    targets: u64,
-    used: u64,
-    rows: u64,
-    groups: u64,
-    filled: c_int,
+    pub(super) level: u32,
+    pub(super) index: u64,
 }
 
 const MOTR_COMPAT: u32 = 1;
@@ -83,10 +47,6 @@ struct HeldTree(Arc<Tree>);
 
 impl handle::Opaque for HeldTree {
     const MAGIC: u64 = 0x4644_5f54_5245_4500;
-}
-
-impl handle::Opaque for Layout {
-    const MAGIC: u64 = 0x4644_5f4c_4159_4f00;
 }
 
 fn errno(error: &Error) -> c_int {
@@ -119,7 +79,7 @@ fn errno(error: &Error) -> c_int {
 }
 
 /// What C gets for an answer or an error, whose text is kept.
-fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
+pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
     guard(-libc::EFAULT, || {
         body().unwrap_or_else(|cause| {
             error::remember(&cause);
@@ -130,22 +90,15 @@ fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
 
 /// # Safety
 /// `tree` is NULL or a handle.
-unsafe fn tree<'a>(tree: *const fdt_t) -> Result<&'a Arc<Tree>> {
+pub(super) unsafe fn tree<'a>(tree: *const fdt_t) -> Result<&'a Arc<Tree>> {
     // SAFETY: promised by the caller.
     let held = unsafe { handle::get::<HeldTree>(tree.cast()) };
     held.map(|held| &held.0).ok_or(Error::Null("tree"))
 }
 
 /// # Safety
-/// `layout` is NULL or a handle.
-unsafe fn layout<'a>(layout: *const fdt_layout_t) -> Result<&'a Layout> {
-    // SAFETY: promised by the caller.
-    unsafe { handle::get(layout.cast()) }.ok_or(Error::Null("layout"))
-}
-
-/// # Safety
 /// `place` is NULL or may be written to.
-unsafe fn store<T>(name: &'static str, place: *mut T, value: T) -> Result<()> {
+pub(super) unsafe fn store<T>(name: &'static str, place: *mut T, value: T) -> Result<()> {
     // SAFETY: promised by the caller.
     match unsafe { ptr::store(place, value) } {
         true => Ok(()),
@@ -157,7 +110,7 @@ unsafe fn store<T>(name: &'static str, place: *mut T, value: T) -> Result<()> {
 ///
 /// # Safety
 /// `place` is NULL or has room for `values`.
-unsafe fn store_all<T: Copy>(place: *mut T, values: &[T]) {
+pub(super) unsafe fn store_all<T: Copy>(place: *mut T, values: &[T]) {
     if !place.is_null() {
         // SAFETY: promised by the caller.
         unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
@@ -166,7 +119,11 @@ unsafe fn store_all<T: Copy>(place: *mut T, values: &[T]) {
 
 /// # Safety
 /// `values` is NULL or has `count` entries.
-unsafe fn list<'a, T>(name: &'static str, values: *const T, count: usize) -> Result<&'a [T]> {
+pub(super) unsafe fn list<'a, T>(
+    name: &'static str,
+    values: *const T,
+    count: usize,
+) -> Result<&'a [T]> {
     match count {
         0 => Ok(&[]),
         _ if values.is_null() => Err(Error::Null(name)),
@@ -231,7 +188,7 @@ impl fdt_attr {
 
 /// # Safety
 /// `attr` is NULL or holds what the header says.
-unsafe fn settings<'a>(attr: *const fdt_attr, tree: &Tree) -> Result<Settings<'a>> {
+pub(super) unsafe fn settings<'a>(attr: *const fdt_attr, tree: &Tree) -> Result<Settings<'a>> {
     // SAFETY: promised by the caller.
     unsafe {
         attr.as_ref()
@@ -245,28 +202,6 @@ unsafe fn settings<'a>(attr: *const fdt_attr, tree: &Tree) -> Result<Settings<'a
 unsafe fn symmetric(children: *const u32, depth: u32) -> Result<Symmetric> {
     // SAFETY: promised by the caller.
     Symmetric::new(unsafe { list("children", children, depth as usize) }?)
-}
-
-/// # Safety
-/// `domains` is NULL or has `count` entries.
-unsafe fn domains(domains: *const fdt_domain, count: usize) -> Result<Vec<Domain>> {
-    // SAFETY: promised by the caller.
-    let domains = unsafe { list("domains", domains, count) }?;
-    let domain = |domain: &fdt_domain| Domain {
-        level: domain.level as usize,
-        index: domain.index as usize,
-    };
-    Ok(domains.iter().map(domain).collect())
-}
-
-impl fdt_verdict {
-    fn new(verdict: Verdict, units: Units) -> Self {
-        fdt_verdict {
-            tolerable: verdict.tolerable.into(),
-            loss: verdict.loss,
-            slack: u64::from(units.parity).saturating_sub(verdict.loss),
-        }
-    }
 }
 
 /// Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All have
@@ -541,266 +476,6 @@ pub unsafe extern "C" fn fdt_tolerance_vectors(
     })
 }
 
-/// Makes a layout: where each unit of each group goes. It holds no table, may be used by several threads at once, and
-/// is given to fdt_layout_destroy. The tree may be destroyed before.
-///
-/// # Returns
-/// 0; -ENOSPC and so on as fdt_vsymm_tree_generate; -ERANGE if a domain has more than 65535 children in mode
-/// FDT_MOTR_COMPAT.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_ft_perm_generate(
-    tree: *const fdt_t,
-    attr: *const fdt_attr,
-    out: *mut *mut fdt_layout_t,
-) -> c_int {
-    status(|| {
-        if out.is_null() {
-            return Err(Error::Null("out"));
-        }
-        // SAFETY: arguments of the caller.
-        let tree = unsafe { self::tree(tree) }?;
-        // SAFETY: as above.
-        let made = Layout::new(tree.clone(), &unsafe { settings(attr, tree) }?)?;
-        // SAFETY: as above.
-        unsafe { out.write(handle::new(made).cast()) };
-        Ok(0)
-    })
-}
-
-/// Gives up a layout. NULL is ignored.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_destroy(layout: *mut fdt_layout_t) {
-    guard((), || {
-        // SAFETY: arguments of the caller.
-        drop(unsafe { handle::take::<Layout>(layout.cast()) })
-    });
-}
-
-/// The numbers of a layout.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_get(
-    layout: *const fdt_layout_t,
-    shape: *mut fdt_shape,
-) -> c_int {
-    status(|| {
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
-        let (rows, groups) = layout.tile();
-        let targets = layout.tree().leaf_count() as u64;
-        let symmetric = layout.plan().symmetric();
-        let found = fdt_shape {
-            depth: layout.tree().depth() as u32,
-            units: layout.group_size() as u32,
-            targets,
-            used: symmetric.map_or(targets, Symmetric::targets),
-            rows,
-            groups,
-            filled: symmetric.is_none().into(),
-        };
-        // SAFETY: as above.
-        unsafe { store("shape", shape, found) }?;
-        Ok(0)
-    })
-}
-
-/// How many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels that
-/// were left out.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_tolerance(
-    layout: *const fdt_layout_t,
-    exact: *mut u32,
-    bound_b: *mut u32,
-) -> c_int {
-    status(|| {
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
-        let tolerance = layout.tolerance()?;
-        let of_all_levels = |kept: &[u32]| {
-            let mut all = vec![0; layout.tree().depth()];
-            let levels = layout.plan().levels().iter().zip(kept);
-            levels.for_each(|(&level, &most)| all[level] = most);
-            all
-        };
-        // SAFETY: as above.
-        unsafe {
-            store_all(exact, &of_all_levels(&tolerance.exact));
-            store_all(bound_b, &of_all_levels(&tolerance.bound));
-        }
-        Ok(0)
-    })
-}
-
-/// Where unit `unit` of parity group `group` is: data units come first, then parity, then spare.
-///
-/// # Returns
-/// 0; -ERANGE if the frame would not fit in 64 bits.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_pg2tgt_map(
-    layout: *const fdt_layout_t,
-    file: fd_gfid,
-    group: u64,
-    unit: u32,
-    target: *mut u64,
-    frame: *mut u64,
-) -> c_int {
-    status(|| {
-        let source = Source { group, unit };
-        // SAFETY: arguments of the caller.
-        let place = unsafe { self::layout(layout) }?.place(file.into(), source)?;
-        // SAFETY: as above.
-        unsafe {
-            store("target", target, place.target)?;
-            store("frame", frame, place.frame)?;
-        }
-        Ok(0)
-    })
-}
-
-/// Which unit is in a frame of a target.
-///
-/// # Returns
-/// 0; 1 if none is; -ERANGE if the number of the group would not fit in 64 bits.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_tgt2pg_map(
-    layout: *const fdt_layout_t,
-    file: fd_gfid,
-    target: u64,
-    frame: u64,
-    group: *mut u64,
-    unit: *mut u32,
-) -> c_int {
-    status(|| {
-        let place = Place { target, frame };
-        // SAFETY: arguments of the caller.
-        let Some(source) = unsafe { self::layout(layout) }?.source(file.into(), place)? else {
-            return Ok(1);
-        };
-        // SAFETY: as above.
-        unsafe {
-            store("group", group, source.group)?;
-            store("unit", unit, source.unit)?;
-        }
-        Ok(0)
-    })
-}
-
-impl From<fd_gfid> for File {
-    fn from(file: fd_gfid) -> File {
-        File {
-            container: file.container,
-            key: file.key,
-        }
-    }
-}
-
-/// Whether every group survives `failed` failures in each level of the tree, all at once and wherever they are. `test`
-/// is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
-///
-/// # Returns
-/// 0 with the verdict; -EINVAL if more domains fail than there are.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_failvec_check(
-    layout: *const fdt_layout_t,
-    failed: *const u32,
-    test: c_int,
-    verdict: *mut fdt_verdict,
-) -> c_int {
-    status(|| {
-        let test = match test {
-            0 => Test::Polytope,
-            1 => Test::Sum,
-            2 => Test::Exact,
-            value => {
-                return Err(Error::NoChoice {
-                    what: "test",
-                    value: value as u32,
-                });
-            }
-        };
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
-        // SAFETY: as above.
-        let failed = unsafe { list("failed", failed, layout.tree().depth()) }?;
-        let found = fdt_verdict::new(layout.tolerates(failed, test)?, layout.units());
-        // SAFETY: as above.
-        unsafe { store("verdict", verdict, found) }?;
-        Ok(0)
-    })
-}
-
-/// Whether every group of every file survives the failure of these domains. What failed inside another that failed
-/// counts once.
-///
-/// # Returns
-/// 0 with the verdict; -ENOENT if there is no such domain.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_failset_check(
-    layout: *const fdt_layout_t,
-    failed: *const fdt_domain,
-    n: usize,
-    verdict: *mut fdt_verdict,
-) -> c_int {
-    status(|| {
-        // SAFETY: arguments of the caller.
-        let (layout, failed) = unsafe { (self::layout(layout)?, domains(failed, n)?) };
-        let found = fdt_verdict::new(layout.survives(&failed)?, layout.units());
-        // SAFETY: as above.
-        unsafe { store("verdict", verdict, found) }?;
-        Ok(0)
-    })
-}
-
-/// The polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
-/// the tree, `b` one for each row. There are never more rows than levels and one; `a` and `b` may be NULL.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_polytope_get(
-    layout: *const fdt_layout_t,
-    a: *mut u64,
-    b: *mut u64,
-    rows: *mut u32,
-) -> c_int {
-    status(|| {
-        // SAFETY: arguments of the caller.
-        let polytope = unsafe { self::layout(layout) }?.polytope()?;
-        // SAFETY: as above.
-        unsafe {
-            store("rows", rows, polytope.rows.len() as u32)?;
-            store_all(a, &polytope.rows.concat());
-            store_all(b, &polytope.bounds);
-        }
-        Ok(0)
-    })
-}
-
-/// Says which spare unit takes each lost unit of a group. `slots` has an entry for each data and parity unit: the unit
-/// in whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
-/// `failed` holds all domains that are gone, also those of earlier calls, from which `slots` is handed on.
-///
-/// # Returns
-/// 0; 1 if spares ran out, then units stay FD_UNPLACED; -EIO if the group lost more units than it has parity.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_repair_map(
-    layout: *const fdt_layout_t,
-    file: fd_gfid,
-    group: u64,
-    failed: *const fdt_domain,
-    n: usize,
-    slots: *mut u32,
-) -> c_int {
-    status(|| {
-        if slots.is_null() {
-            return Err(Error::Null("slots"));
-        }
-        // SAFETY: arguments of the caller.
-        let (layout, failed) = unsafe { (self::layout(layout)?, domains(failed, n)?) };
-        let count = (layout.units().data + layout.units().parity) as usize;
-        // SAFETY: as above.
-        let slots = unsafe { std::slice::from_raw_parts_mut(slots, count) };
-        let left = layout.repair(file.into(), group, &failed, slots)?;
-        Ok((left > 0).into())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -812,7 +487,5 @@ mod tests {
         assert_eq!(offset_of!(fdt_attr, tolerance), 40);
         assert_eq!(size_of::<fdt_attr>(), 48);
         assert_eq!(offset_of!(fdt_domain, index), 8);
-        assert_eq!(offset_of!(fdt_verdict, slack), 16);
-        assert_eq!(offset_of!(fdt_shape, filled), 40);
     }
 }

@@ -30,6 +30,8 @@ mod survival_tests;
 pub mod symmetric;
 pub mod topology;
 pub mod tree;
+#[cfg(test)]
+mod verdict_tests;
 mod water;
 
 pub use failures::{Test, Verdict};
