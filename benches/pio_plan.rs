@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stanchion::comm::local::{self, LocalComm};
-use stanchion::comm::{Comm, Limit, Op, Result, Tag};
+use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Tag};
 use stanchion::pio::{Decomp, IoSystem, Kind, Layout, Placement, Rearranger};
 
 /// Elements of a rank.
@@ -76,7 +76,7 @@ fn meet(cost: &mut Cost) {
 }
 
 impl Comm for Counted {
-    type Underway = local::Expected;
+    type Underway<B: Buffer> = local::Expected<B>;
 
     fn rank(&self) -> usize {
         self.0.rank()
@@ -120,12 +120,12 @@ impl Comm for Counted {
         self.transfer(tag, sends, recvs)
     }
 
-    fn start(
+    fn start<B: Buffer>(
         &self,
         tag: Tag,
-        sends: Vec<(usize, Arc<Vec<u8>>)>,
-        recvs: Vec<(usize, Vec<u8>)>,
-    ) -> Result<local::Expected> {
+        sends: Vec<(usize, Arc<B>)>,
+        recvs: Vec<(usize, B)>,
+    ) -> Result<local::Expected<B>> {
         self.0.start(tag, sends, recvs)
     }
 
