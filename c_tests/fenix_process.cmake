@@ -57,6 +57,17 @@ add_no_jump_test(one 5 14:1)
 add_no_jump_test(at_commit 5 15:2)
 add_no_jump_test(two_in_a_row 6 8:1 19:3)
 
+# Whole domains of a placed job: eight ranks and as many spares as are lost.
+add_test_program(fenix_placed_kill fenix_placed_kill.c stanchion)
+function(add_domain_test name ranks mode domain)
+  stanchion_run_resilient(fenix_placed_kill.${name} ${ranks} 80
+    SCRIPT "${CMAKE_CURRENT_SOURCE_DIR}/fenix_process.sh" 8 PROGRAM "$<TARGET_FILE:fenix_placed_kill>" ${mode} ${domain})
+endfunction()
+add_domain_test(rack_of_copies 12 1 rack0)
+add_domain_test(chassis_of_parity 10 5 rack1/chassis0)
+add_domain_test(node_of_parity 9 5 rack0/chassis1/node2)
+add_domain_test(too_much 12 5 rack1)
+
 # Ranks killed at random moments: a few rounds always, many with the slow tests.
 add_test_program(fenix_kill fenix_kill.c stanchion)
 function(add_rank_kill_test name rounds timeout)

@@ -42,6 +42,7 @@ module fenix
   integer, parameter, public :: FENIX_DATA_GROUP_WORLD_ID = 10, FENIX_DATA_MEMBER_ALL = 15
   integer, parameter, public :: FENIX_DATA_SNAPSHOT_LATEST = -1, FENIX_DATA_SNAPSHOT_ALL = 16
   integer, parameter, public :: FENIX_DATA_POLICY_IN_MEMORY_RAID = 13
+  integer, parameter, public :: STANCHION_FENIX_POLICY_PLACED = 113
 
   ! As in C: elements are counted from 0.
   type, bind(C), public :: Fenix_Data_subset
@@ -119,7 +120,8 @@ module fenix
       integer(c_int) :: Fenix_Process_detect_failures
     end function
 
-    ! policy_value is [1, rank separation] or [5, rank separation, set size].
+    ! policy_value is [1, rank separation] or [5, rank separation, set size]; with STANCHION_FENIX_POLICY_PLACED it is
+    ! [1] or [5, set size], and STANCHION_TOPOLOGY or the name of the host says where a rank is.
     function Fenix_Data_group_create(group_id, comm, start_time_stamp, depth, policy_name, policy_value, flag) &
         bind(C, name="stanchion_fenix_group_create_f")
       import :: c_int

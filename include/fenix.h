@@ -190,8 +190,10 @@ int Fenix_Finalize(void);
  *
  * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the
  * latest (-1: all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank
- * keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. A group that existed keeps
- * its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
+ * keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. If the environment variable
+ * STANCHION_TOPOLOGY is set, the sets are placed by the failure domains that it names, as with
+ * STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank separation is then not looked at. A group that existed keeps
+ * its sets, its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
  * Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
  *
  * # Returns
@@ -221,10 +223,13 @@ int Fenix_Data_group_create(int group_id,
 int Fenix_Data_member_create(int group_id, int member_id, void *buffer, int count, MPI_Datatype datatype);
 
 /**
- * Tells how the group is protected: `policy_value` gets {1, rank separation} or {5, rank separation, set
- * size}, `flag` 1.
+ * Tells how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation}
+ * or {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
  */
-int Fenix_Data_group_get_redundancy_policy(int group_id, int *policy_name, void *policy_value, int *flag);
+int Fenix_Data_group_get_redundancy_policy(int group_id,
+                                           int *policy_name,
+                                           void *policy_value,
+                                           int *flag);
 
 /**
  * A subset of `num_blocks` blocks of elements: the first from `start_offset` to `end_offset`, both included,

@@ -188,6 +188,8 @@ case_examples() {
   run_mpi darray
   run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o checkpoint
   run_mpi checkpoint
+  run "$MPICC" "$examples/placement.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o placement
+  run_mpi placement
   mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
   if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"

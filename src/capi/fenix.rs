@@ -9,7 +9,10 @@ use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};
 use super::fenix_memory::Memory;
 use super::fenix_recovery::is_initialized;
-use super::{error, guard, ptr, stanchion_fenix};
+use super::stanchion_fenix::{
+    self, STANCHION_FENIX_POLICY_PLACED, declared_path, stanchion_fenix_placed,
+};
+use super::{error, guard, ptr};
 use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::comm::{self, Comm, Op, Verdict};
 use crate::fenix::{Attributes, Error, Group, Policy, Result, Settings, Stamp, Subset};
@@ -50,6 +53,8 @@ const FENIX_DATA_SNAPSHOT_ALL: c_int = 16;
 
 const COPY_MODE: c_int = 1;
 const PARITY_MODE: c_int = 5;
+/// How large sets of copies are where they can be.
+const PAIR: u32 = 2;
 
 // ---- results ----
 
@@ -181,8 +186,10 @@ pub(super) fn in_group<T>(group_id: c_int, work: impl FnOnce(&mut Held) -> Resul
 ///
 /// `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the
 /// latest (-1: all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank
-/// keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. A group that existed keeps
-/// its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
+/// keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. If the environment variable
+/// STANCHION_TOPOLOGY is set, the sets are placed by the failure domains that it names, as with
+/// STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank separation is then not looked at. A group that existed keeps
+/// its sets, its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
 /// Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
 ///
 /// # Returns
@@ -208,10 +215,11 @@ pub unsafe extern "C" fn Fenix_Data_group_create(
             Err(cause) => return code_of(call, Err(cause)),
         };
         // SAFETY: arguments of the caller.
-        let policy = unsafe { policy(policy_name, policy_value) };
-        let settings = settings(group_id, start_time_stamp, depth, policy);
+        let protection = unsafe { protection(policy_name, policy_value) };
+        let settings = settings(group_id, start_time_stamp, depth, protection);
         let settings = agree(&private, settings);
-        let made = settings.and_then(|given| create_group(MpiComm::private(comm)?, given));
+        let made =
+            settings.and_then(|given| create_group(MpiComm::private(comm)?, policy_name, given));
         common_status(call, &private, made.map(|()| FENIX_SUCCESS))
     });
     // SAFETY: arguments of the caller.
@@ -219,55 +227,103 @@ pub unsafe extern "C" fn Fenix_Data_group_create(
     code
 }
 
-fn settings(id: c_int, start: c_int, depth: c_int, policy: Result<Policy>) -> Result<Settings> {
+fn settings(
+    id: c_int,
+    start: c_int,
+    depth: c_int,
+    protection: Result<Protection>,
+) -> Result<Settings> {
     if start < 0 {
         return Err(Error::FirstStamp(start));
     }
     if depth < -1 {
         return Err(Error::Depth(depth));
     }
+    let (policy, path) = protection?;
     Ok(Settings {
         id,
         first_stamp: start,
         depth: u32::try_from(depth).ok(),
-        policy: policy?,
+        policy,
+        path,
         checksums: stanchion_fenix::checksums(),
     })
 }
 
-unsafe fn policy(name: c_int, values: *const c_void) -> Result<Policy> {
-    if name != FENIX_DATA_POLICY_IN_MEMORY_RAID {
+/// How a group is protected, and the path of this rank if sets are placed by failure domains.
+type Protection = (Policy, Option<String>);
+
+unsafe fn protection(name: c_int, value: *const c_void) -> Result<Protection> {
+    let is_known = [
+        FENIX_DATA_POLICY_IN_MEMORY_RAID,
+        STANCHION_FENIX_POLICY_PLACED,
+    ]
+    .contains(&name);
+    if !is_known {
         return Err(Error::UnknownPolicy(name));
     }
-    if values.is_null() {
+    if value.is_null() {
         return Err(Error::Null("policy_value"));
     }
+    match name {
+        // SAFETY: what the caller gives with this name.
+        STANCHION_FENIX_POLICY_PLACED => unsafe { placed(&*value.cast()) },
+        // SAFETY: as above.
+        _ => unsafe { Ok((raid(value.cast())?, declared_path()?)) },
+    }
+}
+
+/// The mode, its rank separation, and its set size where it has one.
+unsafe fn raid(values: *const c_int) -> Result<Policy> {
     // SAFETY: an array of the caller with as many values as the mode wants.
-    let value = |i| unsafe { *values.cast::<c_int>().add(i) };
-    let number = |what, value| natural(what, value).map(|value| value as u32);
-    let separation = number("the rank separation", value(1));
+    let value = |i| unsafe { *values.add(i) };
+    let separation = count("the rank separation", value(1));
     match value(0) {
         COPY_MODE => Ok(Policy::Copy {
             separation: separation?,
         }),
         PARITY_MODE => Ok(Policy::Parity {
             separation: separation?,
-            set_size: number("the set size", value(2))?,
+            set_size: count("the set size", value(2))?,
         }),
-        mode => Err(Error::Policy(format!(
-            "there is no mode {mode}, only 1 and 5"
-        ))),
+        mode => Err(no_mode(mode)),
     }
 }
 
+fn count(what: &'static str, value: c_int) -> Result<u32> {
+    natural(what, value).map(|value| value as u32)
+}
+
+fn no_mode(mode: c_int) -> Error {
+    Error::Policy(format!("there is no mode {mode}, only 1 and 5"))
+}
+
+/// Ranks of placed sets are as far from each other as can be, so there is no separation.
+unsafe fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
+    let policy = match given.mode {
+        COPY_MODE => Policy::Copy { separation: 1 },
+        PARITY_MODE => Policy::Parity {
+            separation: 1,
+            set_size: count("the set size", given.set_size)?,
+        },
+        mode => return Err(no_mode(mode)),
+    };
+    // SAFETY: arguments of the caller.
+    Ok((policy, Some(unsafe { given.path_or_own() }?)))
+}
+
 /// A group that survived keeps what it has if it cannot be created again now.
-fn create_group(private: MpiComm, settings: Settings) -> Result<()> {
+fn create_group(private: MpiComm, policy_name: c_int, settings: Settings) -> Result<()> {
     let id = settings.id;
     with_groups(|groups| match groups.get_mut(&id) {
-        Some(held) => held.renew(private, settings),
+        Some(held) => {
+            held.renew(private, settings)?;
+            held.policy_name = policy_name;
+            Ok(())
+        }
         None => {
             let made = Group::create(None, private, settings)?;
-            groups.insert(id, Held::of(made));
+            groups.insert(id, Held::of(made, policy_name));
             Ok(())
         }
     })
@@ -316,8 +372,8 @@ fn datatype_of(user: MPI_Datatype) -> Result<Datatype> {
     }
 }
 
-/// Tells how the group is protected: `policy_value` gets {1, rank separation} or {5, rank separation, set
-/// size}, `flag` 1.
+/// Tells how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation}
+/// or {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_group_get_redundancy_policy(
     group_id: c_int,
@@ -326,8 +382,13 @@ pub unsafe extern "C" fn Fenix_Data_group_get_redundancy_policy(
     flag: *mut c_int,
 ) -> c_int {
     status(|| {
-        let policy = in_group(group_id, |held| Ok(held.group.settings().policy))?;
+        let (name, policy) = in_group(group_id, |held| {
+            Ok((held.policy_name, held.group.settings().policy))
+        })?;
+        let is_placed = name == STANCHION_FENIX_POLICY_PLACED;
         let values: &[u32] = match policy {
+            Policy::Copy { .. } if is_placed => &[COPY_MODE as u32, PAIR],
+            Policy::Parity { set_size, .. } if is_placed => &[PARITY_MODE as u32, set_size],
             Policy::Copy { separation } => &[COPY_MODE as u32, separation],
             Policy::Parity {
                 separation,
@@ -338,7 +399,7 @@ pub unsafe extern "C" fn Fenix_Data_group_get_redundancy_policy(
             return Err(Error::Null("policy_value"));
         }
         // SAFETY: arguments of the caller.
-        unsafe { put("policy_name", policy_name, FENIX_DATA_POLICY_IN_MEMORY_RAID) }?;
+        unsafe { put("policy_name", policy_name, name) }?;
         for (i, value) in values.iter().enumerate() {
             // SAFETY: the caller's array has room for the values of the mode.
             unsafe { policy_value.cast::<c_int>().add(i).write(*value as c_int) };

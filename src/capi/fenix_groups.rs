@@ -6,18 +6,22 @@ use crate::comm::mpi::MpiComm;
 use crate::fenix::{Error, Group, Result, Settings, Ticket};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 
 /// One group, as C knows it.
 pub(super) struct Held {
     pub(super) group: Group<MpiComm>,
+    /// As Fenix_Data_group_create was given it.
+    pub(super) policy_name: c_int,
     pub(super) memory: Memories,
     pub(super) requests: Requests,
 }
 
 impl Held {
-    pub(super) fn of(group: Group<MpiComm>) -> Held {
+    pub(super) fn of(group: Group<MpiComm>, policy_name: c_int) -> Held {
         Held {
             group,
+            policy_name,
             memory: Memories::default(),
             requests: Requests::default(),
         }

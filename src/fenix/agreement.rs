@@ -43,8 +43,9 @@ pub(super) fn check_settings<C: Comm>(
     let fields = fields(settings);
     let own = fields.map(|(_, value)| value);
     let mut extremes = [own, own.map(|value| !value)].concat();
-    let changed = survived
-        .is_some_and(|old| (old.policy, old.checksums) != (settings.policy, settings.checksums));
+    let lasting =
+        |settings: &Settings| (settings.policy, settings.path.is_some(), settings.checksums);
+    let changed = survived.is_some_and(|old| lasting(old) != lasting(settings));
     extremes.push(changed.into());
     comm.allreduce(Op::Max, &mut extremes)?;
     let mismatch = |what: &str| Error::Mismatch {
@@ -65,7 +66,7 @@ pub(super) fn check_settings<C: Comm>(
     settings.policy.check(comm.size())
 }
 
-fn fields(settings: &Settings) -> [(&'static str, u64); 7] {
+fn fields(settings: &Settings) -> [(&'static str, u64); 8] {
     let (mode, separation, set_size) = match settings.policy {
         Policy::Copy { separation } => (1, separation, 0),
         Policy::Parity {
@@ -80,6 +81,10 @@ fn fields(settings: &Settings) -> [(&'static str, u64); 7] {
         ("the mode of redundancy", mode),
         ("the rank separation", separation.into()),
         ("the size of a set", set_size.into()),
+        (
+            "placement by failure domains",
+            settings.path.is_some().into(),
+        ),
         ("the use of checksums", settings.checksums.into()),
     ]
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::memory::Memory;
+use super::placing::{self, Found, Sets};
 use super::set::Set;
 use super::snapshot::{Mark, Snapshot, Snapshots};
 use super::storing::{Manner, Means, Offer, Storing};
@@ -22,6 +23,8 @@ pub struct Settings {
     /// Snapshots kept besides the latest; `None` keeps all.
     pub depth: Option<u32>,
     pub policy: Policy,
+    /// Where this rank is, if the sets are placed by failure domains: the only thing that is not alike.
+    pub path: Option<String>,
     /// Whether shares carry checksums, compared at restore.
     pub checksums: bool,
 }
@@ -85,6 +88,8 @@ pub struct Group<C: Comm> {
     stores: u32,
     tickets: u32,
     pub(super) set: Set,
+    /// The sets of all ranks if they were placed by failure domains.
+    placed: Option<Sets>,
     /// Absent after a failure until the group is created again.
     pub(super) comm: Option<C>,
 }
@@ -106,9 +111,11 @@ impl<C: Comm> Group<C> {
         }
         agreement::check_settings(&comm, &settings, None)?;
         let comm = private(&comm)?;
-        let (marks, next) = agreement::common(&comm, None)?;
+        let (mut marks, next) = agreement::common(&comm, None)?;
+        let (set, placed) = sets(&comm, &settings, None, &mut marks)?;
         let mut group = Group {
-            set: Set::of(&settings.policy, comm.rank(), comm.size()),
+            set,
+            placed,
             snapshots: Snapshots::new(next.unwrap_or(settings.first_stamp)),
             settings,
             members: BTreeMap::new(),
@@ -132,9 +139,10 @@ impl<C: Comm> Group<C> {
         self.detach();
         agreement::check_settings(&comm, &settings, Some(&self.settings))?;
         let comm = private(&comm)?;
-        let (common, next) = self.common(&comm)?;
+        let (mut common, next) = self.common(&comm)?;
+        let (set, placed) = sets(&comm, &settings, self.placed.as_ref(), &mut common)?;
         // From here on the new communicator is not used: either all ranks come here or none needs to.
-        self.set = Set::of(&settings.policy, comm.rank(), comm.size());
+        (self.set, self.placed) = (set, placed);
         self.snapshots.next = next;
         self.settings = settings;
         self.stores = 0;
@@ -439,6 +447,27 @@ impl<C: Comm> Group<C> {
         let pending: u64 = pending.map(|pending| pending.storing.bytes()).sum();
         self.snapshots.bytes() + self.memory.bytes() + pending
     }
+}
+
+/// The set of this rank, and those of all if they are placed. Takes away from `marks` what was stored in other sets.
+fn sets<C: Comm>(
+    comm: &C,
+    settings: &Settings,
+    held: Option<&Sets>,
+    marks: &mut Vec<Mark>,
+) -> Result<(Set, Option<Sets>)> {
+    let (rank, ranks) = (comm.rank(), comm.size());
+    let Some(path) = &settings.path else {
+        return Ok((Set::of(&settings.policy, rank, ranks), None));
+    };
+    let sets = match placing::sets(comm, path, settings, held)? {
+        Found::Kept(sets) => sets,
+        Found::Chosen(sets) => {
+            marks.retain(|mark| mark.width != ranks);
+            sets
+        }
+    };
+    Ok((Set::placed(&settings.policy, &sets, rank), Some(sets)))
 }
 
 /// A communicator for the group alone: what is under way in one group must not meet another's.

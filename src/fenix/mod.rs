@@ -3,8 +3,8 @@
 //! `process` repairs the communicator: survivors keep their rank, spares take the places of the dead.
 //! `group` holds the data: members are stored into a staged snapshot, commit makes the snapshot permanent,
 //! restore brings it back. What a rank stores is a `share`: the elements of a subset, packed. Each share is
-//! protected in memory by other ranks of its *set*, which `policy` chooses: by a copy (mode 1) or by parity
-//! (mode 5). A committed snapshot is never written to again, so a store that a failure interrupts loses
+//! protected in memory by other ranks of its *set*, which `policy` chooses by the numbers of ranks, or a placement
+//! by failure domains (`placing`): by a copy (mode 1) or by parity (mode 5). A committed snapshot is never written to again, so a store that a failure interrupts loses
 //! nothing but itself.
 //!
 //! Nothing here knows MPI or C: collectives run over [`Comm`], the user's memory comes as a [`Source`] or
@@ -17,6 +17,7 @@ mod bytes;
 mod group;
 mod header;
 mod memory;
+mod placing;
 mod policy;
 pub mod process;
 mod reading;

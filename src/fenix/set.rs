@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::Policy;
 use super::memory::SEGMENT;
+use super::placing::Sets;
 
 /// How many bytes there are and how they are cut; the same on all ranks that know the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +82,20 @@ impl Set {
                 set_size,
             } => (Policy::set_of(separation, set_size, rank, ranks), true),
         };
-        let mine = members.iter().position(|member| *member == rank);
+        Set::new(members, rank, parity)
+    }
+
+    /// The set of a rank that was placed by failure domains.
+    pub(super) fn placed(policy: &Policy, sets: &Sets, rank: usize) -> Set {
+        let parity = matches!(policy, Policy::Parity { .. });
+        Set::new(sets.members(rank), rank, parity)
+    }
+
+    fn new(ranks: Vec<usize>, rank: usize, parity: bool) -> Set {
+        let mine = ranks.iter().position(|member| *member == rank);
         Set {
             mine: mine.unwrap_or(0),
-            ranks: members,
+            ranks,
             parity,
         }
     }

@@ -10,6 +10,7 @@ mod calls;
 mod faults;
 mod losses;
 mod model;
+mod placed;
 
 /// A job whose ranks keep their groups while others are lost.
 struct Job {
@@ -24,6 +25,7 @@ impl Job {
             first_stamp: 0,
             depth: Some(0),
             policy,
+            path: None,
             checksums: false,
         };
         Job::with(ranks, settings)

@@ -1,5 +1,6 @@
 /* Fortran names communicators and datatypes by integers, and cannot be jumped to: it gets Fenix without a jump. */
 #include "fenix.h"
+#include "stanchion.h"
 
 #include <string.h>
 
@@ -42,6 +43,10 @@ int stanchion_fenix_get_role_f(MPI_Fint comm, int rank, int* role)
 int stanchion_fenix_group_create_f(int group_id, MPI_Fint comm, int start_time_stamp, int depth, int policy_name,
                                    const int* policy_value, int* flag)
 {
+  if (policy_name == STANCHION_FENIX_POLICY_PLACED) {
+    stanchion_fenix_placed placed = { policy_value[0], policy_value[0] == 5 ? policy_value[1] : 0, NULL };
+    return Fenix_Data_group_create(group_id, MPI_Comm_f2c(comm), start_time_stamp, depth, policy_name, &placed, flag);
+  }
   int value[3] = { policy_value[0], policy_value[1], 0 };
   if (value[0] == 5) value[2] = policy_value[2];
   return Fenix_Data_group_create(group_id, MPI_Comm_f2c(comm), start_time_stamp, depth, policy_name, value, flag);

@@ -140,6 +140,16 @@ typedef struct fdp_scheme {
 /** Receives the paths of domains whose failure loses data, and a set that is lost. */
 typedef int (*fdp_scenario_cb)(const char* const* domains, size_t count, int lost_set, void* user);
 
+/* A policy_name of Fenix_Data_group_create: sets are placed by failure domains. */
+#define STANCHION_FENIX_POLICY_PLACED 113
+
+/** Its policy_value. */
+typedef struct {
+  int mode;         /**< 1: another rank keeps a copy; 5: sets of ranks keep parity */
+  int set_size;     /**< of mode 5, at least 3; mode 1 does not look at it */
+  const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
+} stanchion_fenix_placed;
+
 //BODY
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */

@@ -58,6 +58,7 @@ fn settings() -> impl Strategy<Value = (usize, Settings)> {
                 first_stamp,
                 depth,
                 policy,
+                path: None,
                 checksums,
             };
             (ranks, settings)
