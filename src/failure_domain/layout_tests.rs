@@ -506,7 +506,7 @@ fn what_is_out_of_range_is_an_error() {
     let source = |target, frame| layout.source(FILE, Place { target, frame });
     assert!(matches!(source(6, 0), Err(Error::NoTarget { .. })));
     assert_eq!(source(0, last_tile * rows), Err(Error::TooLarge));
-    // Frames overflow where a tile has more rows than groups.
+    // A tile never has more rows than groups: frames always fit.
     let tall = Layout::new(regular(&[7]), &Settings::new(units(6, 0, 0))).unwrap();
     assert_eq!(tall.tile(), (6, 7));
     let tall = Layout::new(regular(&[3, 3]), &Settings::new(units(9, 0, 0))).unwrap();
