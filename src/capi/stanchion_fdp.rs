@@ -249,9 +249,10 @@ pub unsafe extern "C" fn fdp_create_local(
 /// Frees a placement; NULL is nothing. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdp_destroy(placement: *mut fdp_t) {
-    // SAFETY: the caller gives the placement up.
     guard((), || {
-        drop(unsafe { handle::take::<Placement>(placement.cast()) })
+        // SAFETY: the caller gives the placement up.
+        let placement = unsafe { handle::take::<Placement>(placement.cast()) };
+        drop(placement);
     });
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::Domain;
-use super::placement::Placement;
+use super::placement::{Placement, Scheme};
 
 /// Jobs with more ranks are drawn in part.
 const MOST_RANKS: usize = 2048;
@@ -13,6 +13,7 @@ const CELL: (usize, usize) = (34, 22);
 const GAP: usize = 6;
 const TITLE: usize = 16;
 const LINE: usize = 20;
+const LETTER: usize = 6;
 const WIDEST: usize = 1100;
 const NARROWEST: usize = 560;
 
@@ -91,7 +92,7 @@ impl<'p> Drawing<'p> {
     fn caption(&self) -> Vec<String> {
         let (sets, scheme) = (self.placement.sets(), self.placement.scheme());
         let mut lines = vec![format!(
-            "{} ranks in {} sets of {}, {} ({} of a set may be lost)",
+            "{} ranks in {} sets of {}, {}: {}",
             sets.ranks(),
             sets.count(),
             match sets.larger() {
@@ -99,7 +100,12 @@ impl<'p> Drawing<'p> {
                 _ => format!("{} or {}", sets.smallest(), sets.largest()),
             },
             scheme.name(),
-            scheme.most_lost()
+            match scheme {
+                Scheme::Single => "nothing is protected".into(),
+                Scheme::Partner { replicas } =>
+                    format!("a rank's data are also on the next {replicas} of its set"),
+                _ => format!("any {} of a set may be lost", scheme.most_lost()),
+            }
         )];
         for (level, tolerance) in self.placement.tolerance().iter().enumerate() {
             let of = self.placement.tree().width(level);
@@ -183,7 +189,7 @@ impl<'p> Drawing<'p> {
                     width,
                     height,
                 } = frame;
-                let name = escaped(&tree.name(Domain { level, index }));
+                let name = cut(&tree.name(Domain { level, index }), width - 2 * GAP);
                 let _ = writeln!(
                     self.text,
                     "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"3\" \
@@ -200,7 +206,7 @@ impl<'p> Drawing<'p> {
         let tree = self.placement.tree();
         let bottom = self.frames.len() - 1;
         for (leaf, frame) in self.frames[bottom].iter().enumerate() {
-            let set = self.placement.set_of_leaf(leaf);
+            let set = self.placement.place_of_leaf(leaf).0;
             let rank = tree.name(Domain {
                 level: bottom,
                 index: leaf,
@@ -228,6 +234,15 @@ impl<'p> Drawing<'p> {
 fn colour(set: usize) -> String {
     let hue = (set % 3600) as f64 * 137.508 % 360.0;
     format!("hsl({hue:.0},70%,{}%)", 78 - set % 3 * 9)
+}
+
+/// As much of a name as there is room for.
+fn cut(name: &str, room: usize) -> String {
+    let letters = room / LETTER;
+    match name.chars().count() <= letters {
+        true => escaped(name),
+        false => escaped(&name.chars().take(letters - 1).collect::<String>()) + "…",
+    }
 }
 
 /// Control characters are none of XML's.

@@ -195,8 +195,7 @@ impl Placement {
 
     /// The set of a rank, and the place of the rank in it.
     pub fn set_of(&self, rank: usize) -> (usize, usize) {
-        let position = self.positions[self.tree.leaf_of(rank)];
-        self.sets.at(position as usize)
+        self.place_of_leaf(self.tree.leaf_of(rank))
     }
 
     /// The ranks of a set in their order.
@@ -209,8 +208,9 @@ impl Placement {
         &self.leaves[self.sets.range(set)]
     }
 
-    pub(super) fn set_of_leaf(&self, leaf: usize) -> usize {
-        self.sets.at(self.positions[leaf] as usize).0
+    /// As [`Placement::set_of`], by the leaf.
+    pub(super) fn place_of_leaf(&self, leaf: usize) -> (usize, usize) {
+        self.sets.at(self.positions[leaf] as usize)
     }
 
     /// At each level, from the outermost to the ranks themselves.

@@ -7,6 +7,8 @@ use super::placement::Placement;
 
 /// So many of the smallest fatal combinations are named.
 const MOST_NAMED: usize = 8;
+/// So long are they looked for.
+const MOST_STEPS: usize = 1 << 20;
 
 impl Placement {
     pub fn report(&self) -> String {
@@ -80,13 +82,16 @@ impl Placement {
     fn smallest_fatal(&self) -> String {
         let failed = self.tolerance()[0].any as usize + 1;
         let mut named = Vec::new();
-        let is_all = self.scenarios_of(failed, &mut |scenario: Scenario| {
+        let is_all = self.scenarios_of(failed, MOST_STEPS, &mut |scenario: Scenario| {
             if named.len() < MOST_NAMED {
                 named.push(self.scenario_json(&scenario));
                 return true;
             }
             false
         });
+        if named.is_empty() {
+            named.push(self.scenario_json(&self.a_smallest_scenario()));
+        }
         format!(
             "{{\"domains\": {failed}, \"all_named\": {is_all}, \"combinations\": [\n    {}\n  ]}}",
             named.join(",\n    ")

@@ -5,6 +5,8 @@
 //! copies that a lost rank held.
 
 use super::Domain;
+use std::ops::Range;
+
 use super::placement::{Placement, Scheme};
 
 /// The load on the survivors of a failure.
@@ -42,58 +44,55 @@ impl Placement {
 
     fn load(&self, failed: Domain) -> Option<Load> {
         let lost = self.leaves_below(failed);
-        let mut sets: Vec<_> = lost.clone().map(|leaf| self.set_of_leaf(leaf)).collect();
-        sets.sort_unstable();
-        let (mut most, mut sum, mut busy) = (0, 0, 0);
-        for in_set in sets.chunk_by(|a, b| a == b) {
-            let ring = self.leaves_of(in_set[0]);
-            let has_failed: Vec<_> = ring
-                .iter()
-                .map(|leaf| lost.contains(&(*leaf as usize)))
-                .collect();
-            let sent = match self.scheme() {
-                Scheme::Partner { replicas } => copies_sent(&has_failed, replicas)?,
-                _ => shares_sent(&has_failed, self.scheme().most_lost())?,
-            };
-            most = sent.iter().copied().max().unwrap_or(0).max(most);
-            sum += sent.iter().sum::<usize>();
-            busy += sent.iter().filter(|sent| **sent > 0).count();
-        }
+        let sent = match self.scheme() {
+            Scheme::Partner { replicas } => self.copies_sent(lost.clone(), replicas)?,
+            _ => self.shares_sent(lost.clone())?,
+        };
         let survivors = self.rank_count() - lost.len();
+        let busy: usize = sent.iter().map(|(senders, _)| senders).sum();
+        let sum: usize = sent.iter().map(|(senders, load)| senders * load).sum();
         Some(Load {
             failed,
             lost_ranks: lost.len(),
-            most,
+            most: sent.iter().map(|(_, load)| *load).max().unwrap_or(0),
             mean: sum as f64 / survivors as f64,
             idle: survivors - busy,
         })
     }
-}
 
-fn shares_sent(has_failed: &[bool], most_lost: usize) -> Option<Vec<usize>> {
-    let lost = has_failed.iter().filter(|failed| **failed).count();
-    let sent = has_failed
-        .iter()
-        .map(|failed| if *failed { 0 } else { lost });
-    (lost <= most_lost).then(|| sent.collect())
-}
-
-fn copies_sent(has_failed: &[bool], replicas: usize) -> Option<Vec<usize>> {
-    let size = has_failed.len();
-    let mut sent = vec![0; size];
-    for lost in (0..size).filter(|place| has_failed[*place]) {
-        let mut holders = (1..=replicas).map(|distance| (lost + distance) % size);
-        sent[holders.find(|holder| !has_failed[*holder])?] += 1;
-        let owners = (1..=replicas).map(|distance| (lost + size - distance) % size);
-        owners
-            .filter(|owner| !has_failed[*owner])
-            .for_each(|owner| sent[owner] += 1);
+    /// How many survivors send how much, set by set.
+    fn shares_sent(&self, lost: Range<usize>) -> Option<Vec<(usize, usize)>> {
+        let mut sets: Vec<_> = lost.map(|leaf| self.place_of_leaf(leaf).0).collect();
+        sets.sort_unstable();
+        let of_set = |lost: &[usize]| {
+            let survivors = self.leaves_of(lost[0]).len() - lost.len();
+            (lost.len() <= self.scheme().most_lost()).then_some((survivors, lost.len()))
+        };
+        sets.chunk_by(|a, b| a == b).map(of_set).collect()
     }
-    Some(sent)
+
+    /// As above, survivor by survivor.
+    fn copies_sent(&self, lost: Range<usize>, replicas: usize) -> Option<Vec<(usize, usize)>> {
+        let mut senders = Vec::new();
+        for leaf in lost.clone() {
+            let (set, place) = self.place_of_leaf(leaf);
+            let ring = self.leaves_of(set);
+            let is_left = |leaf: &usize| !lost.contains(leaf);
+            let at = |place: usize| ring[place % ring.len()] as usize;
+            let mut holders = (1..=replicas).map(|distance| at(place + distance));
+            senders.push(holders.find(is_left)?);
+            let owners = (1..=replicas).map(|distance| at(place + ring.len() - distance));
+            senders.extend(owners.filter(is_left));
+        }
+        senders.sort_unstable();
+        let loads = senders.chunk_by(|a, b| a == b);
+        Some(loads.map(|sent| (1, sent.len())).collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Tree;
     use super::super::placement::Request;
     use super::*;
 
@@ -112,15 +111,27 @@ mod tests {
 
     #[test]
     fn holders_send_data_and_owners_send_copies() {
-        assert_eq!(
-            copies_sent(&[true, false, false, false], 1),
-            Some(vec![0, 1, 0, 1])
-        );
-        assert_eq!(copies_sent(&[true, true, false, false], 1), None);
-        assert_eq!(
-            copies_sent(&[true, true, false, false], 2),
-            Some(vec![0, 0, 3, 2])
-        );
-        assert_eq!(copies_sent(&[true, false], 1), Some(vec![0, 2]));
+        let load = |replicas: usize, ranks: usize, lost: &[&str]| {
+            let paths: Vec<_> = (0..ranks)
+                .map(|rank| {
+                    if lost.contains(&rank.to_string().as_str()) {
+                        "lost"
+                    } else {
+                        "left"
+                    }
+                })
+                .collect();
+            let tree = Tree::of_ranks(&paths, '/').unwrap();
+            let request = Request::new(Scheme::Partner { replicas }, ranks);
+            let placement = Placement::new(tree, &request).unwrap();
+            let failed = placement.domain("lost").unwrap();
+            placement
+                .load(failed)
+                .map(|load| (load.most, load.mean, load.idle))
+        };
+        assert_eq!(load(1, 2, &["0"]), Some((2, 2.0, 0)));
+        assert_eq!(load(2, 3, &["0", "1"]), Some((4, 4.0, 0)));
+        assert_eq!(load(1, 3, &["0", "1"]), None);
+        assert_eq!(load(1, 3, &["0"]), Some((1, 1.0, 0)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::placement::{Placement, Rules, Scheme};
+use super::placement::{Placement, Rules, Scheme, Tolerance};
 use super::{Domain, Tree};
 
 /// Domains whose failure together loses data. None of them can be left out, nor be replaced by a domain inside of
@@ -24,16 +24,17 @@ impl Placement {
     /// returns false.
     pub fn scenarios(&self, most_failed: usize, mut each: impl FnMut(Scenario) -> bool) {
         for failed in 1..=most_failed.min(self.scheme().most_lost() + 1) {
-            if !self.scenarios_of(failed, &mut each) {
+            if !self.scenarios_of(failed, usize::MAX, &mut each) {
                 return;
             }
         }
     }
 
-    /// Those of exactly `failed` domains; false if `each` has had enough.
+    /// Those of exactly `failed` domains; false if `each` has had enough, or after so many steps.
     pub(super) fn scenarios_of(
         &self,
         failed: usize,
+        mut most_steps: usize,
         each: &mut impl FnMut(Scenario) -> bool,
     ) -> bool {
         let mut rules = Rules::new(self.tree(), self.scheme());
@@ -46,7 +47,7 @@ impl Placement {
             let mut circles = Vec::new();
             rules.each_circle(leaves, |_, circle| circles.push(circle.to_vec()));
             for (number, circle) in circles.into_iter().enumerate() {
-                let mut enumeration = Enumeration::new(self, circle, failed);
+                let mut enumeration = Enumeration::new(self, circle, failed, most_steps);
                 let goes_on = enumeration.run(&mut |domains: &[Domain]| match self
                     .is_narrowest(domains, (set, number))
                 {
@@ -59,9 +60,57 @@ impl Placement {
                 if !goes_on {
                     return false;
                 }
+                most_steps = enumeration.steps_left;
             }
         }
         true
+    }
+
+    /// One scenario of the fewest domains that there is.
+    pub(super) fn a_smallest_scenario(&self) -> Scenario {
+        let Tolerance { any, weakest_set } = self.tolerance()[0];
+        let mut domains = Vec::new();
+        let mut rules = Rules::new(self.tree(), self.scheme());
+        rules.each_circle(self.leaves_of(weakest_set as usize), |_, circle| {
+            let fullest = self.fullest(circle, any as usize + 1);
+            if self.lost_set(&fullest).is_some() {
+                domains = fullest;
+            }
+        });
+        for one in 0..domains.len() {
+            while let Some(inside) = self.narrower(&domains, one) {
+                domains[one] = inside;
+            }
+        }
+        let lost_set = self.lost_set(&domains).unwrap_or(weakest_set as usize);
+        Scenario { domains, lost_set }
+    }
+
+    /// The outermost domains that hold the most ranks of a circle.
+    fn fullest(&self, circle: &[u32], count: usize) -> Vec<Domain> {
+        let outermost = circle
+            .iter()
+            .map(|leaf| self.tree().ancestor(*leaf as usize, 0));
+        let mut outermost: Vec<_> = outermost.collect();
+        outermost.sort_unstable();
+        let mut held: Vec<_> = outermost.chunk_by(|a, b| a == b).collect();
+        held.sort_by_key(|same| std::cmp::Reverse(same.len()));
+        held.iter().take(count).map(|same| same[0]).collect()
+    }
+
+    /// A child of one of the domains that loses data in its place.
+    fn narrower(&self, domains: &[Domain], one: usize) -> Option<Domain> {
+        let mut domains = domains.to_vec();
+        let Domain { level, .. } = domains[one];
+        let mut children = self.tree().children(domains[one]);
+        let found = children.find(|&index| {
+            domains[one] = Domain {
+                level: level + 1,
+                index,
+            };
+            self.lost_set(&domains).is_some()
+        });
+        found.map(|_| domains[one])
     }
 
     /// Whether the domains are a scenario, and first found by this circle.
@@ -70,18 +119,8 @@ impl Placement {
             return false;
         }
         (0..domains.len()).all(|one| {
-            let mut narrower = domains.to_vec();
-            let removed = narrower.remove(one);
-            if removed.level + 1 == self.tree().depth() {
-                return self.lost_set(&narrower).is_none();
-            }
-            self.tree().children(removed).all(|index| {
-                let level = removed.level + 1;
-                narrower.push(Domain { level, index });
-                let lost = self.lost_set(&narrower);
-                narrower.pop();
-                lost.is_none()
-            })
+            let others = [&domains[..one], &domains[one + 1..]].concat();
+            self.lost_set(&others).is_none() && self.narrower(domains, one).is_none()
         })
     }
 
@@ -100,44 +139,29 @@ impl Placement {
 
     /// The first set that loses data, and the number of its circle.
     fn first_lost(&self, failed: &[Range<usize>]) -> Option<(usize, usize)> {
-        let mut lost: Vec<u32> = failed
-            .iter()
-            .flat_map(Clone::clone)
-            .map(|leaf| self.set_of_leaf(leaf) as u32)
-            .collect();
+        let leaves = failed.iter().flat_map(Clone::clone);
+        let mut lost: Vec<_> = leaves.map(|leaf| self.place_of_leaf(leaf)).collect();
         lost.sort_unstable();
-        let more_than_survived = |lost: &&[u32]| lost.len() > self.scheme().most_lost();
-        lost.chunk_by(|a, b| a == b)
-            .filter(more_than_survived)
-            .find_map(|lost| {
-                let set = lost[0] as usize;
-                Some((set, self.first_lost_circle(set, failed)?))
-            })
+        let mut sets = lost.chunk_by(|a, b| a.0 == b.0);
+        sets.find_map(|lost| Some((lost[0].0, self.first_lost_circle(lost)?)))
     }
 
-    /// More ranks of the set have failed than may be lost of a circle.
-    fn first_lost_circle(&self, set: usize, failed: &[Range<usize>]) -> Option<usize> {
+    /// `lost` are the places of one set, in order.
+    fn first_lost_circle(&self, lost: &[(usize, usize)]) -> Option<usize> {
+        let most_lost = self.scheme().most_lost();
+        if lost.len() <= most_lost {
+            return None;
+        }
         let Scheme::Partner { replicas } = self.scheme() else {
             return Some(0);
         };
-        let has_failed = |leaf: &u32| failed.iter().any(|range| range.contains(&(*leaf as usize)));
-        let ring = self.leaves_of(set);
-        let circles = if ring.len() == replicas + 1 {
-            1
-        } else {
-            ring.len()
+        // Places are in order: if the last of so many is so far from the first, there is no gap between them.
+        let size = self.leaves_of(lost[0].0).len();
+        let in_a_row = |first: &usize| {
+            let last = lost[(first + replicas) % lost.len()].1;
+            last == (lost[*first].1 + replicas) % size
         };
-        let mut in_a_row = 0;
-        for place in 0..circles + replicas {
-            match has_failed(&ring[place % ring.len()]) {
-                true => in_a_row += 1,
-                false => in_a_row = 0,
-            }
-            if in_a_row > replicas {
-                return Some(place - replicas);
-            }
-        }
-        None
+        (0..lost.len()).find(in_a_row).map(|first| lost[first].1)
     }
 }
 
@@ -150,10 +174,16 @@ struct Enumeration<'p> {
     /// With the number of ranks of the circle inside; the fullest first.
     candidates: Vec<(Domain, usize)>,
     chosen: Vec<Domain>,
+    steps_left: usize,
 }
 
 impl<'p> Enumeration<'p> {
-    fn new(placement: &'p Placement, mut circle: Vec<u32>, failed: usize) -> Self {
+    fn new(
+        placement: &'p Placement,
+        mut circle: Vec<u32>,
+        failed: usize,
+        steps_left: usize,
+    ) -> Self {
         let tree = placement.tree();
         circle.sort_unstable();
         let bottom = tree.depth() - 1;
@@ -183,10 +213,11 @@ impl<'p> Enumeration<'p> {
             failed,
             candidates,
             chosen: Vec::new(),
+            steps_left,
         }
     }
 
-    /// False if `each` has had enough.
+    /// False if `each` has had enough, or after too many steps.
     fn run(&mut self, each: &mut impl FnMut(&[Domain]) -> bool) -> bool {
         self.choose(0, 0, each)
     }
@@ -199,7 +230,7 @@ impl<'p> Enumeration<'p> {
     ) -> bool {
         let left = self.failed - self.chosen.len();
         if left == 0 {
-            return lost <= self.most_lost || each(&self.chosen);
+            return lost <= self.most_lost || self.spend(self.effort()) && each(&self.chosen);
         }
         if lost > self.most_lost {
             return true; // Fewer are enough.
@@ -216,6 +247,9 @@ impl<'p> Enumeration<'p> {
             {
                 continue;
             }
+            if !self.spend(1) {
+                return false;
+            }
             self.chosen.push(domain);
             let goes_on = self.choose(next + 1, lost + held, each);
             self.chosen.pop();
@@ -224,6 +258,22 @@ impl<'p> Enumeration<'p> {
             }
         }
         true
+    }
+
+    fn spend(&mut self, steps: usize) -> bool {
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        self.steps_left > 0
+    }
+
+    /// What it takes to see whether what was chosen is as narrow as it can be.
+    fn effort(&self) -> usize {
+        let ranks: usize = self
+            .chosen
+            .iter()
+            .map(|d| self.tree.leaves_below(*d).len())
+            .sum();
+        let narrower: usize = self.chosen.iter().map(|d| 1 + self.tree.degree(*d)).sum();
+        1 + ranks * narrower / 16
     }
 
     fn are_nested(&self, a: Domain, b: Domain) -> bool {

@@ -119,6 +119,11 @@ fn check(placement: &Placement, table: &Table) {
         true
     });
     assert!(told.is_sorted_by_key(BTreeSet::len));
+    let smallest = placement.a_smallest_scenario().domains;
+    assert_eq!(smallest.len(), placement.tolerance()[0].any as usize + 1);
+    if smallest.len() <= MOST_FAILED {
+        assert!(narrowest.contains(&smallest.into_iter().collect()));
+    }
     assert_eq!(
         told.len(),
         narrowest.len(),

@@ -31,6 +31,7 @@ pub(super) fn best(
         rules,
         found: Searched { draft, tolerance },
         kept: vec![0; tree.depth()],
+        effort: swaps::effort(sets.ranks()),
     };
     let bound = sizes.bound(scheme, sets);
     let reachable: Vec<_> = required
@@ -48,6 +49,8 @@ struct Search<'t> {
     found: Searched,
     /// What must not be given up any more.
     kept: Vec<u32>,
+    /// That is left for swaps.
+    effort: usize,
 }
 
 impl Search<'_> {
@@ -75,7 +78,7 @@ impl Search<'_> {
         let reached = match found {
             Found::Yes => true,
             Found::No => false,
-            Found::Unknown => swaps::repair(&mut self.rules, &mut draft, target),
+            Found::Unknown => swaps::repair(&mut self.rules, &mut draft, target, &mut self.effort),
         };
         if reached {
             let tolerance = self.rules.tolerance(&draft);

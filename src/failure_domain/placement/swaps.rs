@@ -1,23 +1,45 @@
 //! Repairs sets that miss a target by exchanging ranks: one of a set that misses it with any other rank, whenever
 //! this makes the two sets together no worse. The choice is by chance, but the same everywhere.
 
+use super::Scheme;
 use super::draft::Draft;
 use super::rules::Rules;
 
-/// Whether the draft meets the target in the end.
-pub(super) fn repair(rules: &mut Rules, draft: &mut Draft, target: &[u32]) -> bool {
-    let mut repair = Repair::new(rules, draft, target);
-    let attempts = FEWEST_ATTEMPTS + repair.draft.leaves.len() / 2;
-    for _ in 0..attempts {
-        let Some(set) = repair.a_bad_set() else {
-            return true;
-        };
-        repair.attempt(set);
-    }
-    repair.a_bad_set().is_none()
+/// How many ranks may be looked at for one draft: more for each rank of small jobs than of large ones.
+pub(super) fn effort(ranks: usize) -> usize {
+    let of_small = MOST_EFFORT >> (2 * (ranks / SMALL).checked_ilog2().unwrap_or(0));
+    of_small.max(3 * ranks)
 }
 
-const FEWEST_ATTEMPTS: usize = 20_000;
+const SMALL: usize = 256;
+const MOST_EFFORT: usize = 1 << 20;
+
+/// Whether the draft meets the target in the end; takes what was needed from the effort.
+pub(super) fn repair(
+    rules: &mut Rules,
+    draft: &mut Draft,
+    target: &[u32],
+    effort: &mut usize,
+) -> bool {
+    let circles = match rules.scheme {
+        Scheme::Partner { replicas } => replicas + 1,
+        _ => 1,
+    };
+    let each = 2 * draft.sets.largest() * circles;
+    *effort = effort.saturating_sub(draft.sets.ranks());
+    if *effort < each {
+        return false;
+    }
+    let mut repair = Repair::new(rules, draft, target);
+    while let Some(set) = repair.a_bad_set() {
+        if *effort < each {
+            return false;
+        }
+        *effort -= each;
+        repair.attempt(set);
+    }
+    true
+}
 
 struct Repair<'a, 't> {
     rules: &'a mut Rules<'t>,
