@@ -8,14 +8,12 @@
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};
 use super::fenix_memory::Memory;
+use super::fenix_policy::{Protection, protection, values};
 use super::fenix_recovery::is_initialized;
-use super::stanchion_fenix::{
-    self, STANCHION_FENIX_POLICY_PLACED, declared_path, stanchion_fenix_placed,
-};
-use super::{error, guard, ptr};
+use super::{error, guard, ptr, stanchion_fenix};
 use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::comm::{self, Comm, Op, Verdict};
-use crate::fenix::{Attributes, Error, Group, Policy, Result, Settings, Stamp, Subset};
+use crate::fenix::{Attributes, Error, Group, Result, Settings, Stamp, Subset};
 use std::ffi::{c_int, c_void};
 
 pub(super) const FENIX_SUCCESS: c_int = 0;
@@ -43,18 +41,12 @@ pub(super) const FENIX_ERROR_INTERN: c_int = -40;
 pub(super) const FENIX_ERROR_CANCELLED: c_int = -50;
 pub(super) const FENIX_WARNING_PARTIAL_RESTORE: c_int = 101;
 
-const FENIX_DATA_POLICY_IN_MEMORY_RAID: c_int = 13;
 const FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER: c_int = 11;
 const FENIX_DATA_MEMBER_ATTRIBUTE_COUNT: c_int = 12;
 const FENIX_DATA_MEMBER_ATTRIBUTE_DATATYPE: c_int = 13;
 const FENIX_DATA_MEMBER_ATTRIBUTE_SIZE: c_int = 14;
 const FENIX_DATA_SNAPSHOT_LATEST: c_int = -1;
 const FENIX_DATA_SNAPSHOT_ALL: c_int = 16;
-
-const COPY_MODE: c_int = 1;
-const PARITY_MODE: c_int = 5;
-/// How large sets of copies are where they can be.
-const PAIR: u32 = 2;
 
 // ---- results ----
 
@@ -250,68 +242,6 @@ fn settings(
     })
 }
 
-/// How a group is protected, and the path of this rank if sets are placed by failure domains.
-type Protection = (Policy, Option<String>);
-
-unsafe fn protection(name: c_int, value: *const c_void) -> Result<Protection> {
-    let is_known = [
-        FENIX_DATA_POLICY_IN_MEMORY_RAID,
-        STANCHION_FENIX_POLICY_PLACED,
-    ]
-    .contains(&name);
-    if !is_known {
-        return Err(Error::UnknownPolicy(name));
-    }
-    if value.is_null() {
-        return Err(Error::Null("policy_value"));
-    }
-    match name {
-        // SAFETY: what the caller gives with this name.
-        STANCHION_FENIX_POLICY_PLACED => unsafe { placed(&*value.cast()) },
-        // SAFETY: as above.
-        _ => unsafe { Ok((raid(value.cast())?, declared_path()?)) },
-    }
-}
-
-/// The mode, its rank separation, and its set size where it has one.
-unsafe fn raid(values: *const c_int) -> Result<Policy> {
-    // SAFETY: an array of the caller with as many values as the mode wants.
-    let value = |i| unsafe { *values.add(i) };
-    let separation = count("the rank separation", value(1));
-    match value(0) {
-        COPY_MODE => Ok(Policy::Copy {
-            separation: separation?,
-        }),
-        PARITY_MODE => Ok(Policy::Parity {
-            separation: separation?,
-            set_size: count("the set size", value(2))?,
-        }),
-        mode => Err(no_mode(mode)),
-    }
-}
-
-fn count(what: &'static str, value: c_int) -> Result<u32> {
-    natural(what, value).map(|value| value as u32)
-}
-
-fn no_mode(mode: c_int) -> Error {
-    Error::Policy(format!("there is no mode {mode}, only 1 and 5"))
-}
-
-/// Ranks of placed sets are as far from each other as can be, so there is no separation.
-unsafe fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
-    let policy = match given.mode {
-        COPY_MODE => Policy::Copy { separation: 1 },
-        PARITY_MODE => Policy::Parity {
-            separation: 1,
-            set_size: count("the set size", given.set_size)?,
-        },
-        mode => return Err(no_mode(mode)),
-    };
-    // SAFETY: arguments of the caller.
-    Ok((policy, Some(unsafe { given.path_or_own() }?)))
-}
-
 /// A group that survived keeps what it has if it cannot be created again now.
 fn create_group(private: MpiComm, policy_name: c_int, settings: Settings) -> Result<()> {
     let id = settings.id;
@@ -385,16 +315,7 @@ pub unsafe extern "C" fn Fenix_Data_group_get_redundancy_policy(
         let (name, policy) = in_group(group_id, |held| {
             Ok((held.policy_name, held.group.settings().policy))
         })?;
-        let is_placed = name == STANCHION_FENIX_POLICY_PLACED;
-        let values: &[u32] = match policy {
-            Policy::Copy { .. } if is_placed => &[COPY_MODE as u32, PAIR],
-            Policy::Parity { set_size, .. } if is_placed => &[PARITY_MODE as u32, set_size],
-            Policy::Copy { separation } => &[COPY_MODE as u32, separation],
-            Policy::Parity {
-                separation,
-                set_size,
-            } => &[PARITY_MODE as u32, separation, set_size],
-        };
+        let values = values(name, policy);
         if policy_value.is_null() {
             return Err(Error::Null("policy_value"));
         }

@@ -26,6 +26,8 @@ mod fenix_groups;
 #[cfg(feature = "mpi")]
 mod fenix_memory;
 #[cfg(feature = "mpi")]
+mod fenix_policy;
+#[cfg(feature = "mpi")]
 pub mod fenix_process;
 #[cfg(feature = "mpi")]
 pub mod fenix_recovery;
