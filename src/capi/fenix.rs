@@ -3,7 +3,6 @@
 //! A function whose exported name begins with `inner_` talks to other ranks: users call the C function
 //! without that word (`src/shim/fenix_data_mpi.c`), which lets a failure that was met lead to recovery once
 //! no Rust is on the stack any more.
-#![allow(non_snake_case)]
 
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_groups::{Held, with_group, with_groups};

@@ -1,5 +1,4 @@
 //! `fenix_data_subset.h`: the struct by which C names elements, and what users call on it by an inner name.
-#![allow(non_snake_case)]
 
 use super::{alloc, error, guard};
 use crate::fenix::{Block, Error, Result, Subset};

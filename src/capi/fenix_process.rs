@@ -1,5 +1,4 @@
 //! `fenix.h`, process recovery: what a program asks between Fenix_Init and Fenix_Finalize.
-#![allow(non_snake_case)]
 
 use super::fenix::FENIX_SUCCESS;
 use super::fenix_recovery::{MUTED, end, is_initialized, status, with};

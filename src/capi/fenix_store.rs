@@ -1,5 +1,4 @@
 //! `fenix.h`: storing, committing and restoring.
-#![allow(non_snake_case)]
 
 use super::fenix::{
     FENIX_ERROR_CANCELLED, FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT,
