@@ -24,10 +24,12 @@ use crate::storage::place::{open_same, read_at, write_at};
 use crate::{erasure, log};
 
 const TAG: Tag = 0x6472;
-/// All blocks of a step together: they should stay in a processor's cache.
-const STEP: u64 = 512 << 10;
+/// All blocks that are combined in a step.
+const STEP: u64 = 2 << 20;
 const SHORTEST: u64 = 32 << 10;
-const LONGEST: u64 = 64 << 10;
+const LONGEST: u64 = 256 << 10;
+/// A block that is only copied should not leave a core's own cache between read and write.
+const COPIED: u64 = 64 << 10;
 
 /// Carries out `flows`. Returns false if that was not possible; what was written then is worth nothing.
 ///
@@ -131,7 +133,7 @@ impl Work<'_> {
         for (place, block) in flow.sources.iter().zip(&mut *sources) {
             self.read(place, start, block)?;
         }
-        if let ([source], true) = (&*sources, flow.rows.iter().all(|row| row[..] == [1])) {
+        if let ([source], true) = (&*sources, is_copy(flow)) {
             let mut places = flow.targets.iter();
             return places.try_for_each(|place| self.write(place, start, source));
         }
@@ -243,7 +245,15 @@ fn blocks(range: Range<u64>, length: u64) -> impl Iterator<Item = Range<u64>> {
 fn block_length(flow: &Flow, means: Means) -> u64 {
     let blocks = (flow.sources.len() + flow.targets.len()) as u64;
     let affordable = (means.budget / blocks).max(1);
-    (STEP / blocks).clamp(SHORTEST, LONGEST).min(affordable)
+    let wanted = match is_copy(flow) {
+        true => COPIED,
+        false => (STEP / blocks).clamp(SHORTEST, LONGEST),
+    };
+    wanted.min(affordable)
+}
+
+fn is_copy(flow: &Flow) -> bool {
+    flow.rows.iter().all(|row| row[..] == [1])
 }
 
 fn resize(blocks: &mut Vec<Vec<u8>>, count: usize, length: usize) {
