@@ -118,6 +118,26 @@ pub trait Comm: Sized {
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()>;
 
+    /// As [`Comm::transfer`] for messages of the given lengths, which are handed to `take` one after the other in
+    /// their order, with their number. `rooms` are where they may be received, each long enough for any of them:
+    /// only so many need to be under way at once.
+    fn transfer_in_turn(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &[(usize, usize)],
+        _rooms: &mut [&mut [u8]],
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let mut all: Vec<_> = recvs.iter().map(|(_, length)| vec![0; *length]).collect();
+        let into = recvs.iter().zip(&mut all);
+        let mut into: Vec<_> = into.map(|((from, _), b)| (*from, &mut b[..])).collect();
+        self.transfer(tag, sends, &mut into)?;
+        let each = all.iter().enumerate();
+        each.for_each(|(message, bytes)| take(message, bytes));
+        Ok(())
+    }
+
     /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
     /// receive into is as long as its message.
     fn start<B: Buffer>(

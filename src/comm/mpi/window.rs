@@ -4,6 +4,7 @@
 //! has ended. With a handshake the receiver first sends an empty message, and the sender waits for it. Every
 //! rank waits only for its lowest open peers, and the lowest open pair of all can always go on.
 
+use std::collections::VecDeque;
 use std::thread;
 
 use super::MpiComm;
@@ -75,5 +76,40 @@ impl MpiComm {
             }
         }
         asked.finish().and(receiving.finish()).and(sending.finish())
+    }
+
+    /// As [`crate::comm::Comm::transfer_in_turn`]. What fails is waited for all the same.
+    pub(super) fn transfer_through_rooms(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        recvs: &[(usize, usize)],
+        rooms: &mut [&mut [u8]],
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let mut sending = Flight::new(sends.len());
+        let mut to_receive = recvs.iter().enumerate();
+        let mut receiving = VecDeque::with_capacity(rooms.len());
+        let mut receive = |room| match to_receive.next() {
+            None => None,
+            Some((message, (from, length))) => {
+                let room: &mut [u8] = room;
+                let mut flight = Flight::new(1);
+                let started = flight.start_recv(self, tag, message, *from, &mut room[..*length]);
+                flight.note(started);
+                Some((flight, message, room))
+            }
+        };
+        receiving.extend(rooms.iter_mut().map_while(|room| receive(room)));
+        for (to, bytes) in sends {
+            let started = sending.start_send(self, tag, *to, bytes);
+            sending.note(started);
+        }
+        while let Some((flight, message, room)) = receiving.pop_front() {
+            flight.finish()?;
+            take(message, &room[..recvs[message].1]);
+            receiving.extend(receive(room));
+        }
+        sending.finish()
     }
 }

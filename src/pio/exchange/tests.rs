@@ -206,8 +206,18 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let fill = vec![FILL; size];
     let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
     // Buffers are used again: what is left in them must not be seen.
-    drop(collect(&system, plan, size, &packed, &vec![0xee; size]).unwrap());
-    let buffer = collect(&system, plan, size, &packed, &fill).unwrap();
+    drop(
+        collect(
+            &system,
+            plan,
+            size,
+            &packed,
+            &vec![0xee; size],
+            &mut |_, _| (),
+        )
+        .unwrap(),
+    );
+    let buffer = collect(&system, plan, size, &packed, &fill, &mut |_, _| ()).unwrap();
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
         .elements(plan.read())
@@ -290,7 +300,7 @@ proptest! {
             layout.io_region = Some((&own.0, &own.1));
             let plan = Decomp::new(&system, &layout).unwrap().plan;
             let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
-            let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
+            let held = collect(&system, &plan, 4, &packed, &[0; 4], &mut |_, _| ()).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
             distribute(&system, &plan, 4, &held, &mut back).unwrap();
             (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())
