@@ -118,23 +118,24 @@ pub trait Comm: Sized {
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()>;
 
-    /// As [`Comm::transfer`] for messages of the given lengths, which are handed to `take` one after the other in
-    /// their order, with their number. `rooms` are where they may be received, each long enough for any of them:
-    /// only so many need to be under way at once.
+    /// As [`Comm::transfer`] for messages that are used in turn: `take` is called once for each of `turns`, with its
+    /// number and the message, of the sender and length that it says, or nothing where it is `None`. `rooms` are where
+    /// messages may be received, each long enough for any of them: only so many need to be under way at once.
     fn transfer_in_turn(
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
-        recvs: &[(usize, usize)],
+        turns: &[Option<(usize, usize)>],
         _rooms: &mut [&mut [u8]],
         take: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let mut all: Vec<_> = recvs.iter().map(|(_, length)| vec![0; *length]).collect();
-        let into = recvs.iter().zip(&mut all);
-        let mut into: Vec<_> = into.map(|((from, _), b)| (*from, &mut b[..])).collect();
-        self.transfer(tag, sends, &mut into)?;
+        let length = |turn: &Option<(usize, usize)>| turn.map_or(0, |(_, length)| length);
+        let mut all: Vec<_> = turns.iter().map(|turn| vec![0; length(turn)]).collect();
+        let into = turns.iter().zip(&mut all);
+        let into = into.filter_map(|(turn, bytes)| turn.map(|(from, _)| (from, &mut bytes[..])));
+        self.transfer(tag, sends, &mut into.collect::<Vec<_>>())?;
         let each = all.iter().enumerate();
-        each.for_each(|(message, bytes)| take(message, bytes));
+        each.for_each(|(turn, bytes)| take(turn, bytes));
         Ok(())
     }
 

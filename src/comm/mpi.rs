@@ -353,13 +353,14 @@ impl Comm for MpiComm {
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
-        recvs: &[(usize, usize)],
+        turns: &[Option<(usize, usize)>],
         rooms: &mut [&mut [u8]],
         take: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+        let senders = turns.iter().flatten().map(|turn| turn.0);
+        let mut peers = sends.iter().map(|s| s.0).chain(senders);
         peers.try_for_each(|peer| check_rank(peer, self.size))?;
-        self.transfer_through_rooms(tag, sends, recvs, rooms, take)
+        self.transfer_through_rooms(tag, sends, turns, rooms, take)
     }
 
     /// As [`Comm::transfer`] in what it does about failures.

@@ -83,32 +83,35 @@ impl MpiComm {
         &self,
         tag: Tag,
         sends: &[(usize, &[u8])],
-        recvs: &[(usize, usize)],
+        turns: &[Option<(usize, usize)>],
         rooms: &mut [&mut [u8]],
         take: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let mut sending = Flight::new(sends.len());
-        let mut to_receive = recvs.iter().enumerate();
-        let mut receiving = VecDeque::with_capacity(rooms.len());
-        let mut receive = |room| match to_receive.next() {
-            None => None,
-            Some((message, (from, length))) => {
-                let room: &mut [u8] = room;
-                let mut flight = Flight::new(1);
-                let started = flight.start_recv(self, tag, message, *from, &mut room[..*length]);
-                flight.note(started);
-                Some((flight, message, room))
-            }
+        let mut to_receive = turns.iter().flatten().enumerate();
+        let mut receive = |room| {
+            let room: &mut [u8] = room;
+            let (message, (from, length)) = to_receive.next()?;
+            let mut flight = Flight::new(1);
+            let started = flight.start_recv(self, tag, message, *from, &mut room[..*length]);
+            flight.note(started);
+            Some((flight, room))
         };
+        let mut receiving = VecDeque::with_capacity(rooms.len());
         receiving.extend(rooms.iter_mut().map_while(|room| receive(room)));
+        let mut sending = Flight::new(sends.len());
         for (to, bytes) in sends {
             let started = sending.start_send(self, tag, *to, bytes);
             sending.note(started);
         }
-        while let Some((flight, message, room)) = receiving.pop_front() {
-            flight.finish()?;
-            take(message, &room[..recvs[message].1]);
-            receiving.extend(receive(room));
+        for (turn, message) in turns.iter().enumerate() {
+            match message.and_then(|(_, length)| Some((length, receiving.pop_front()?))) {
+                Some((length, (flight, room))) => {
+                    flight.finish()?;
+                    take(turn, &room[..length]);
+                    receiving.extend(receive(room));
+                }
+                None => take(turn, &[]),
+            }
         }
         sending.finish()
     }

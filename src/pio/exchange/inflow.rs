@@ -6,14 +6,13 @@
 
 use super::super::packing::unpack_next;
 use super::super::route::{Leg, Route};
-use super::super::sequence::Cursor;
 use super::Result;
 use crate::comm::{Comm, Tag};
 
 /// Bytes of a part: small enough for a cache, large enough for a message. A multiple of any element.
 const PART: usize = if cfg!(test) { 32 } else { 256 << 10 };
 /// How many parts are under way at once.
-const ROOMS: usize = 4;
+const ROOMS: usize = 3;
 
 /// The parts of messages.
 pub(super) fn parts_of<'a>(messages: &[(usize, &'a [u8])]) -> Vec<(usize, &'a [u8])> {
@@ -60,16 +59,24 @@ impl<'a> Inflow<'a> {
         }
     }
 
-    fn others(&self) -> impl Iterator<Item = &Part> {
-        let is_own = |part: &&Part| self.legs[part.leg].rank == self.own;
-        self.parts.iter().filter(move |part| !is_own(part))
+    fn is_own(&self, part: &Part) -> bool {
+        self.legs[part.leg].rank == self.own
+    }
+
+    /// How many parts may be under way at once.
+    fn rooms(&self) -> usize {
+        let others = self.parts.iter().filter(|part| !self.is_own(part));
+        others.take(ROOMS).count()
+    }
+
+    fn longest(&self) -> usize {
+        let lengths = self.parts.iter().map(|part| part.length);
+        lengths.max().unwrap_or(0) as usize * self.element
     }
 
     /// Bytes of room for the parts under way.
     pub(super) fn room(&self) -> u64 {
-        let longest = self.others().map(|part| part.length).max();
-        let rooms = self.others().count().min(ROOMS);
-        longest.unwrap_or(0) * (self.element * rooms) as u64
+        (self.longest() * self.rooms()) as u64
     }
 
     /// Sends parts, and puts all that comes to its places. `own` is this rank's own message. `arrived` is told, again
@@ -83,56 +90,30 @@ impl<'a> Inflow<'a> {
         buffer: &mut [u8],
         arrived: &mut dyn FnMut(u64, &mut [u8]),
     ) -> Result<()> {
-        let recvs = self.others().map(|part| {
-            let bytes = part.length as usize * self.element;
-            (self.legs[part.leg].rank, bytes)
-        });
-        let recvs: Vec<_> = recvs.collect();
-        let each = room.len() / recvs.len().clamp(1, ROOMS);
-        let mut rooms: Vec<_> = room.chunks_exact_mut(each.max(1)).collect();
-        let mut cursors: Vec<_> = self.legs.iter().map(|leg| leg.places.cursor()).collect();
-        let mut next = 0;
-        let take = &mut |_, bytes: &[u8]| {
-            next = self.put_own(next, own, &mut cursors, buffer);
-            self.put(&self.parts[next], bytes, &mut cursors, buffer);
-            next += 1;
-            let lowest = self.parts.get(next).map(|part| part.lowest);
-            arrived(lowest.unwrap_or(self.length), buffer);
+        let bytes = |elements: u64| elements as usize * self.element;
+        let turn = |part: &Part| {
+            let from = (self.legs[part.leg].rank, bytes(part.length));
+            (!self.is_own(part)).then_some(from)
         };
-        comm.transfer_in_turn(tag, sends, &recvs, &mut rooms, take)?;
-        self.put_own(next, own, &mut cursors, buffer);
-        arrived(self.length, buffer);
-        Ok(())
-    }
-
-    /// Puts the next parts as long as they are this rank's own; returns the number of the next.
-    fn put_own(
-        &self,
-        mut next: usize,
-        own: &[u8],
-        cursors: &mut [Cursor],
-        buffer: &mut [u8],
-    ) -> usize {
-        while let Some(part) = self.parts.get(next) {
-            if self.legs[part.leg].rank != self.own {
-                break;
-            }
-            let bytes = &own[part.start as usize * self.element..];
-            let bytes = &bytes[..part.length as usize * self.element];
-            self.put(part, bytes, cursors, buffer);
-            next += 1;
+        let turns: Vec<_> = self.parts.iter().map(turn).collect();
+        let mut rooms: Vec<_> = room.chunks_exact_mut(self.longest().max(1)).collect();
+        let mut cursors: Vec<_> = self.legs.iter().map(|leg| leg.places.cursor()).collect();
+        let take = &mut |turn: usize, came: &[u8]| {
+            let part = &self.parts[turn];
+            let came = match self.is_own(part) {
+                true => &own[bytes(part.start)..][..bytes(part.length)],
+                false => came,
+            };
+            let cursor = &mut cursors[part.leg];
+            unpack_next(cursor, part.length, self.element, came, buffer);
+            let next = self.parts.get(turn + 1).map(|part| part.lowest);
+            arrived(next.unwrap_or(self.length), buffer);
+        };
+        comm.transfer_in_turn(tag, sends, &turns, &mut rooms, take)?;
+        if self.parts.is_empty() {
+            arrived(self.length, buffer);
         }
-        next
-    }
-
-    fn put(&self, part: &Part, bytes: &[u8], cursors: &mut [Cursor], buffer: &mut [u8]) {
-        unpack_next(
-            &mut cursors[part.leg],
-            part.length,
-            self.element,
-            bytes,
-            buffer,
-        );
+        Ok(())
     }
 }
 
