@@ -206,18 +206,19 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let fill = vec![FILL; size];
     let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
     // Buffers are used again: what is left in them must not be seen.
-    drop(
-        collect(
-            &system,
-            plan,
-            size,
-            &packed,
-            &vec![0xee; size],
-            &mut |_, _| (),
-        )
-        .unwrap(),
-    );
-    let buffer = collect(&system, plan, size, &packed, &fill, &mut |_, _| ()).unwrap();
+    let collect = |fill: &[u8], arrived: &mut dyn FnMut(u64, &mut [u8])| {
+        collect(&system, plan, size, &packed, fill, arrived).unwrap()
+    };
+    drop(collect(&vec![0xee; size], &mut |_, _| ()));
+    // What is said to be complete does not change any more, and in the end all is.
+    let mut complete = Vec::new();
+    let buffer = collect(&fill, &mut |elements, data| {
+        let known = complete.len();
+        assert_eq!(complete, data[..known]);
+        complete = data[..elements as usize * size].to_vec();
+        assert!(complete.len() >= known);
+    });
+    assert_eq!(complete, *buffer);
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
         .elements(plan.read())
