@@ -69,6 +69,14 @@ static void check_patterns(int system, int rearranger, int all)
   check_round_trip(system, rearranger, SCATTERED, 7, (int[]){ 2, 1, 3, 1, 2, 2, 3 });
 }
 
+/* So large that an array goes to its I/O tasks in many messages, and to the file piece by piece as they arrive. */
+static void check_large(int system, int rearranger)
+{
+  static const int shape[] = { 701, 901 };
+  for (int pattern = 0; pattern < PATTERNS; pattern++) check_round_trip(system, rearranger, pattern, 2, shape);
+  check_round_trip(system, rearranger, BLOCK, 1, (int[]){ 700001 });
+}
+
 /* ---- records ---- */
 
 static void check_records(int system, int rearranger)
@@ -348,6 +356,7 @@ static void check_all(int tasks, int rearranger)
 {
   int system = new_system(tasks, rearranger), crowded = check_crowded(), all = !crowded && (tasks == 2 || size == 1);
   check_patterns(system, rearranger, all);
+  if (tasks == 2 || size == 1) check_large(system, rearranger);
   check_records(system, rearranger);
   check_fill(system, rearranger);
   check_multi(system, rearranger);

@@ -118,6 +118,27 @@ pub trait Comm: Sized {
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()>;
 
+    /// As [`Comm::transfer`] for messages that are used in turn: `take` is called once for each of `turns`, with its
+    /// number and the message, of the sender and length that it says, or nothing where it is `None`. `rooms` are where
+    /// messages may be received, each long enough for any of them: only so many need to be under way at once.
+    fn transfer_in_turn(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        turns: &[Option<(usize, usize)>],
+        _rooms: &mut [&mut [u8]],
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let length = |turn: &Option<(usize, usize)>| turn.map_or(0, |(_, length)| length);
+        let mut all: Vec<_> = turns.iter().map(|turn| vec![0; length(turn)]).collect();
+        let into = turns.iter().zip(&mut all);
+        let into = into.filter_map(|(turn, bytes)| turn.map(|(from, _)| (from, &mut bytes[..])));
+        self.transfer(tag, sends, &mut into.collect::<Vec<_>>())?;
+        let each = all.iter().enumerate();
+        each.for_each(|(turn, bytes)| take(turn, bytes));
+        Ok(())
+    }
+
     /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
     /// receive into is as long as its message.
     fn start<B: Buffer>(

@@ -349,6 +349,21 @@ impl Comm for MpiComm {
     }
 
     /// As [`Comm::transfer`] in what it does about failures.
+    fn transfer_in_turn(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        turns: &[Option<(usize, usize)>],
+        rooms: &mut [&mut [u8]],
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let senders = turns.iter().flatten().map(|turn| turn.0);
+        let mut peers = sends.iter().map(|s| s.0).chain(senders);
+        peers.try_for_each(|peer| check_rank(peer, self.size))?;
+        self.transfer_through_rooms(tag, sends, turns, rooms, take)
+    }
+
+    /// As [`Comm::transfer`] in what it does about failures.
     fn start<B: Buffer>(
         &self,
         tag: Tag,

@@ -1,8 +1,8 @@
 //! Moving data along a plan, from the ranks to the I/O tasks and back.
 //!
-//! Only ranks that have something for each other talk. What is contiguous at both ends is sent from and
-//! received into its place; the rest goes through a buffer on the side where it is not. A rank's own elements
-//! never become a message.
+//! Only ranks that have something for each other talk. To the I/O tasks elements go in parts ([`inflow`]), and from
+//! there what is contiguous at both ends is sent from and received into its place; the rest goes through a buffer on
+//! the side where it is not. A rank's own elements never become a message.
 
 use std::rc::Rc;
 
@@ -12,6 +12,9 @@ use super::packing::{pack as pack_places, unpack as unpack_places};
 use super::route::{Leg, Route};
 use super::{Error, IoSystem, Plan, Result, agree};
 use crate::comm::{Comm, Tag};
+use inflow::{Inflow, parts_of};
+
+mod inflow;
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -32,22 +35,28 @@ pub fn pack<C: Comm>(
 
 /// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere
 /// nothing. Elements that no rank holds get `fill` (one element). Collective over the I/O system.
+///
+/// `arrived` may already use what is complete: it is told how many elements are from the beginning on, with all of
+/// the buffer, of which it may change those.
 pub fn collect<C: Comm>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
+    arrived: &mut dyn FnMut(u64, &mut [u8]),
 ) -> Result<Loan> {
-    let held = to_io(system, plan, element, packed, fill)?;
     if !plan.writes_blocks {
-        return Ok(held);
+        return bring(system, plan, element, packed, fill, arrived);
     }
+    let held = to_io(system, plan, element, packed, fill)?;
     let moved = match &system.io {
         Some(io) => to_blocks(io, &system.spare, plan, element, &held, fill),
         None => Ok(Loan::default()),
     };
-    agree(&system.comm, moved)
+    let mut blocks = agree(&system.comm, moved)?;
+    arrived(plan.second.length, &mut blocks);
+    Ok(blocks)
 }
 
 /// As [`collect`], but returns what the rearranger lets the I/O task hold ([`Plan::held`]).
@@ -58,18 +67,47 @@ pub fn to_io<C: Comm>(
     packed: &[u8],
     fill: &[u8],
 ) -> Result<Loan> {
+    bring(system, plan, element, packed, fill, &mut |_, _| ())
+}
+
+/// As [`collect`] without the second way. With flow control a message is one, for it is messages that are counted then.
+fn bring<C: Comm>(
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    packed: &[u8],
+    fill: &[u8],
+    arrived: &mut dyn FnMut(u64, &mut [u8]),
+) -> Result<Loan> {
     let (comm, route) = (&system.comm, &plan.first);
-    let spare = &system.spare;
-    let fits = check(packed.len() == plan.packed_len() * element && fill.len() == element);
+    let (spare, flow) = (&system.spare, system.flow.get().to_io);
+    let whole = flow != FlowControl::default();
     let landing = Landing::new(comm, &route.into, route.disjoint, element);
-    let room = fits.and_then(|()| Ok((filled(spare, route, element, fill)?, landing.room(spare)?)));
-    let (mut held, mut aside) = agree(comm, room)?;
-    let going = Going {
-        messages: cut(&route.out, element, packed),
-        own: None,
+    let inflow = Inflow::new(comm.rank(), route, element);
+    let room = || {
+        check(packed.len() == plan.packed_len() * element && fill.len() == element)?;
+        let aside = match whole {
+            true => landing.room(spare)?,
+            false => spare.borrow(inflow.room())?,
+        };
+        Ok((filled(spare, route, element, fill)?, aside))
     };
-    let how = (TO_IO, system.flow.get().to_io);
-    landing.carry(comm, how, &going, &mut aside, &mut held)?;
+    let (mut held, mut aside) = agree(comm, room())?;
+    let messages = cut(&route.out, element, packed);
+    if whole {
+        let going = Going {
+            messages,
+            own: None,
+        };
+        landing.carry(comm, (TO_IO, flow), &going, &mut aside, &mut held)?;
+        arrived(route.length, &mut held);
+        return Ok(held);
+    }
+    let is_own = |message: &(usize, &[u8])| message.0 == comm.rank();
+    let (own, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_own);
+    let sends = parts_of(&others);
+    let own = own.first().map_or(&[][..], |(_, bytes)| *bytes);
+    inflow.carry(comm, TO_IO, (&sends, own), &mut aside, &mut held, arrived)?;
     Ok(held)
 }
 

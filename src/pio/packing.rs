@@ -1,6 +1,6 @@
 //! Copying of elements between an array and the order of a sequence of its places.
 
-use super::sequence::{Form, Run, Sequence};
+use super::sequence::{Cursor, Form, List, Run, Sequence};
 
 /// Takes the elements at `places` of an array, one after the other.
 pub(super) fn pack(places: &Sequence, element: usize, array: &[u8], packed: &mut [u8]) {
@@ -19,6 +19,45 @@ pub(super) fn unpack(places: &Sequence, element: usize, packed: &[u8], array: &m
         2 => unpack_sized::<2>(places, packed, array),
         4 => unpack_sized::<4>(places, packed, array),
         _ => unpack_sized::<8>(places, packed, array),
+    }
+}
+
+/// As [`unpack`] to the next `count` places.
+pub(super) fn unpack_next(
+    places: &mut Cursor,
+    count: u64,
+    element: usize,
+    packed: &[u8],
+    array: &mut [u8],
+) {
+    match element {
+        1 => unpack_next_sized::<1>(places, count, packed, array),
+        2 => unpack_next_sized::<2>(places, count, packed, array),
+        4 => unpack_next_sized::<4>(places, count, packed, array),
+        _ => unpack_next_sized::<8>(places, count, packed, array),
+    }
+}
+
+fn unpack_next_sized<const N: usize>(
+    places: &mut Cursor,
+    mut count: u64,
+    packed: &[u8],
+    array: &mut [u8],
+) {
+    match places.list(count) {
+        Some(List::Short(list)) => {
+            return scatter::<N>(list.iter().map(|&place| place as usize), packed, array);
+        }
+        Some(List::Long(list)) => {
+            return scatter::<N>(list.iter().map(|&place| place as usize), packed, array);
+        }
+        None => {}
+    }
+    let mut rest = packed;
+    while let Some(run) = places.take(count) {
+        let (now, later) = rest.split_at(run.count() as usize * N);
+        unpack_run::<N>(&run, now, array);
+        (rest, count) = (later, count - run.count());
     }
 }
 

@@ -114,6 +114,19 @@ impl Sequence {
         }
     }
 
+    /// Whether the numbers are known to ascend: of a list it is not known.
+    pub(super) fn ascends(&self) -> bool {
+        let Form::Runs(runs) = &self.form else {
+            return false;
+        };
+        let mut end = 0;
+        runs.iter().all(|run| {
+            let inside = run.repeat == 1 || run.stride >= run.length as i64;
+            let after = run.start >= std::mem::replace(&mut end, run.end());
+            inside && after
+        })
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         match &self.form {
@@ -384,6 +397,12 @@ impl Iterator for Blocks<'_> {
     }
 }
 
+/// Numbers that are kept one by one.
+pub(super) enum List<'a> {
+    Short(&'a [u32]),
+    Long(&'a [u64]),
+}
+
 /// A place in a sequence, from which runs are taken as long as possible.
 pub(super) struct Cursor<'a> {
     form: &'a Form,
@@ -406,6 +425,25 @@ impl Cursor<'_> {
     pub(super) fn peek(&self) -> Option<u64> {
         let run = self.current()?;
         Some(run.block_at(self.block) + self.offset)
+    }
+
+    /// Goes on by so many numbers.
+    pub(super) fn skip(&mut self, mut count: u64) {
+        while let Some(run) = self.take(count) {
+            count -= run.count();
+        }
+    }
+
+    /// The next numbers, of which there are so many, if they are kept one by one.
+    pub(super) fn list(&mut self, most: u64) -> Option<List<'_>> {
+        let range = self.at..self.at + most as usize;
+        let list = match self.form {
+            Form::Runs(_) => return None,
+            Form::Short(list) => List::Short(&list[range.clone()]),
+            Form::Long(list) => List::Long(&list[range.clone()]),
+        };
+        self.at = range.end;
+        Some(list)
     }
 
     /// At most so many numbers.

@@ -210,6 +210,7 @@ impl Flight {
 /// A flight that owns its buffers. They are not touched before it has ended, and not freed either if it
 /// is forgotten.
 pub struct Journey<B> {
+    /// The first to be dropped.
     flight: Flight,
     sent: Vec<Arc<B>>,
     received: Vec<B>,
@@ -251,9 +252,10 @@ impl<B: Buffer> Underway<B> for Journey<B> {
     }
 }
 
-impl<B> Drop for Journey<B> {
+/// A buffer must not be given up before its requests have ended.
+impl Drop for Flight {
     fn drop(&mut self) {
-        let _ = self.flight.land();
+        let _ = self.land();
     }
 }
 

@@ -4,6 +4,7 @@
 //! has ended. With a handshake the receiver first sends an empty message, and the sender waits for it. Every
 //! rank waits only for its lowest open peers, and the lowest open pair of all can always go on.
 
+use std::collections::VecDeque;
 use std::thread;
 
 use super::MpiComm;
@@ -75,5 +76,43 @@ impl MpiComm {
             }
         }
         asked.finish().and(receiving.finish()).and(sending.finish())
+    }
+
+    /// As [`crate::comm::Comm::transfer_in_turn`]. What fails is waited for all the same.
+    pub(super) fn transfer_through_rooms(
+        &self,
+        tag: Tag,
+        sends: &[(usize, &[u8])],
+        turns: &[Option<(usize, usize)>],
+        rooms: &mut [&mut [u8]],
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let mut to_receive = turns.iter().flatten().enumerate();
+        let mut receive = |room| {
+            let room: &mut [u8] = room;
+            let (message, (from, length)) = to_receive.next()?;
+            let mut flight = Flight::new(1);
+            let started = flight.start_recv(self, tag, message, *from, &mut room[..*length]);
+            flight.note(started);
+            Some((flight, room))
+        };
+        let mut receiving = VecDeque::with_capacity(rooms.len());
+        receiving.extend(rooms.iter_mut().map_while(|room| receive(room)));
+        let mut sending = Flight::new(sends.len());
+        for (to, bytes) in sends {
+            let started = sending.start_send(self, tag, *to, bytes);
+            sending.note(started);
+        }
+        for (turn, message) in turns.iter().enumerate() {
+            match message.and_then(|(_, length)| Some((length, receiving.pop_front()?))) {
+                Some((length, (flight, room))) => {
+                    flight.finish()?;
+                    take(turn, &room[..length]);
+                    receiving.extend(receive(room));
+                }
+                None => take(turn, &[]),
+            }
+        }
+        sending.finish()
     }
 }

@@ -206,8 +206,19 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let fill = vec![FILL; size];
     let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
     // Buffers are used again: what is left in them must not be seen.
-    drop(collect(&system, plan, size, &packed, &vec![0xee; size]).unwrap());
-    let buffer = collect(&system, plan, size, &packed, &fill).unwrap();
+    let collect = |fill: &[u8], arrived: &mut dyn FnMut(u64, &mut [u8])| {
+        collect(&system, plan, size, &packed, fill, arrived).unwrap()
+    };
+    drop(collect(&vec![0xee; size], &mut |_, _| ()));
+    // What is said to be complete does not change any more, and in the end all is.
+    let mut complete = Vec::new();
+    let buffer = collect(&fill, &mut |elements, data| {
+        let known = complete.len();
+        assert_eq!(complete, data[..known]);
+        complete = data[..elements as usize * size].to_vec();
+        assert!(complete.len() >= known);
+    });
+    assert_eq!(complete, *buffer);
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
         .elements(plan.read())
@@ -290,7 +301,7 @@ proptest! {
             layout.io_region = Some((&own.0, &own.1));
             let plan = Decomp::new(&system, &layout).unwrap().plan;
             let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
-            let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
+            let held = collect(&system, &plan, 4, &packed, &[0; 4], &mut |_, _| ()).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
             distribute(&system, &plan, 4, &held, &mut back).unwrap();
             (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())

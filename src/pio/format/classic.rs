@@ -32,6 +32,19 @@ pub(super) trait Library {
         value: Option<&[u8]>,
     ) -> Result<()>;
     fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)>;
+    fn begin_pieces(
+        &mut self,
+        _file: &Handle,
+        _parts: &[(i32, Kind, &Regions)],
+    ) -> Result<Option<Vec<Regions>>> {
+        Ok(None)
+    }
+    fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
+        self.write(file, std::slice::from_mut(write))
+    }
+    fn end_pieces(&mut self, _file: &Handle) -> Result<()> {
+        Ok(())
+    }
     fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()>;
     fn read(
         &mut self,
@@ -327,6 +340,18 @@ impl<L: Library> Format for Classic<L> {
 
     fn write(&mut self, writes: &mut [Write]) -> Result<()> {
         self.library.write(&self.handle, writes)
+    }
+
+    fn begin_pieces(&mut self, parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+        self.library.begin_pieces(&self.handle, parts)
+    }
+
+    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
+        self.library.put_piece(&self.handle, write)
+    }
+
+    fn end_pieces(&mut self) -> Result<()> {
+        self.library.end_pieces(&self.handle)
     }
 
     fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {

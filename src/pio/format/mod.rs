@@ -129,6 +129,22 @@ pub trait Format {
     /// of them are in the file, or handed to it, on return.
     fn write(&mut self, writes: &mut [Write]) -> Result<()>;
 
+    /// Whether regions of these variables are better written piece by piece, as soon as there are data for one; and
+    /// then which pieces, in the order of the buffer. With a parallel library all I/O tasks ask, and are told the same.
+    /// `end_pieces` must follow, and nothing but pieces may be written until then.
+    fn begin_pieces(&mut self, _parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+        Ok(None)
+    }
+
+    /// Writes one of the pieces; each task on its own. The contents of `data` may be lost.
+    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
+        self.write(std::slice::from_mut(write))
+    }
+
+    fn end_pieces(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Reads into a buffer, converting to `kind`; otherwise as `write`.
     fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()>;
 }

@@ -144,6 +144,22 @@ impl Library for Pnetcdf {
         Ok((nofill == 0, value))
     }
 
+    fn begin_pieces(
+        &mut self,
+        file: &Handle,
+        parts: &[(i32, Kind, &Regions)],
+    ) -> Result<Option<Vec<Regions>>> {
+        transfer::begin_pieces(self, file, parts)
+    }
+
+    fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
+        transfer::put_piece(file, write)
+    }
+
+    fn end_pieces(&mut self, file: &Handle) -> Result<()> {
+        transfer::end_pieces(file)
+    }
+
     fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
         transfer(self, file, &PUT, writes)
     }

@@ -143,6 +143,57 @@ pub(super) fn transfer(
     verdict.result()
 }
 
+/// Collective as [`transfer`]. The tasks that may not write on their own, or fail to know what to write, are reasons for
+/// all of them to go the collective way, where what failed is told.
+pub(super) fn begin_pieces(
+    library: &Pnetcdf,
+    file: &Handle,
+    parts: &[(i32, Kind, &Regions)],
+) -> Result<Option<Vec<Regions>>> {
+    let part = |&(var, kind, regions): &(i32, Kind, _)| {
+        Ok(Part {
+            var,
+            kind,
+            regions,
+            shape: shape(file, var)?,
+            data: std::ptr::null_mut(),
+        })
+    };
+    let parts = parts.iter().map(part).collect::<Result<Vec<_>>>();
+    let is_direct = |parts: &Vec<Part>| parts.iter().all(Part::is_direct);
+    let objection = !library.independent || !parts.as_ref().is_ok_and(is_direct);
+    let mut any = [u64::from(objection)];
+    library.comm.allreduce(Op::Max, &mut any)?;
+    let Some(parts) = parts.ok().filter(|_| any == [0]) else {
+        return Ok(None);
+    };
+    // A failure here is told by every piece, and by the end.
+    // SAFETY: the file is open.
+    unsafe { ncmpi_begin_indep_data(file.id) };
+    let pieces = parts.iter().map(|part| part.pieces().into_owned());
+    Ok(Some(pieces.collect()))
+}
+
+pub(super) fn put_piece(file: &Handle, write: &mut Write) -> Result<()> {
+    check_buffer(write.kind, write.regions, write.data)?;
+    let call = of_kind(&PUT.direct, write.kind);
+    let mut data = write.data.as_mut_ptr();
+    let mut verdict = Verdict::default();
+    for (start, counts) in write.regions.iter() {
+        put_or_get(file, call, write.var, (start, counts), data, &mut verdict);
+        data = data.wrapping_add(elements(counts) as usize * write.kind.size());
+    }
+    verdict.result()
+}
+
+/// Collective as [`begin_pieces`].
+pub(super) fn end_pieces(file: &Handle) -> Result<()> {
+    // SAFETY: the file is open.
+    CALLS.check("ncmpi_end_indep_data", unsafe {
+        ncmpi_end_indep_data(file.id)
+    })
+}
+
 fn parts<'a>(file: &Handle, writes: &'a mut [Write], verdict: &mut Verdict) -> Vec<Part<'a>> {
     let part = |write: &'a mut Write| {
         check_buffer(write.kind, write.regions, write.data)?;
@@ -183,19 +234,24 @@ fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Ve
 fn each_piece(file: &Handle, call: &Call<OfRegion>, part: &Part, verdict: &mut Verdict) {
     let mut data = part.data;
     for (start, counts) in part.pieces().iter() {
-        // SAFETY: the file is open; start, counts and data are as long as the piece says.
-        let code = unsafe {
-            (call.run)(
-                file.id,
-                part.var,
-                start.as_ptr(),
-                counts.as_ptr(),
-                data.cast(),
-            )
-        };
-        verdict.note(call.name, code);
+        put_or_get(file, call, part.var, (start, counts), data, verdict);
         data = data.wrapping_add(elements(counts) as usize * part.kind.size());
     }
+}
+
+/// One piece; `data` is as long as it says.
+fn put_or_get(
+    file: &Handle,
+    call: &Call<OfRegion>,
+    var: i32,
+    (start, counts): (&[u64], &[u64]),
+    data: *mut u8,
+    verdict: &mut Verdict,
+) {
+    let (start, counts) = (start.as_ptr(), counts.as_ptr());
+    // SAFETY: the file is open; start, counts and data are as long as the piece says.
+    let code = unsafe { (call.run)(file.id, var, start, counts, data.cast()) };
+    verdict.note(call.name, code);
 }
 
 /// Collective, also for a task that has nothing to do.
