@@ -19,7 +19,7 @@ use super::{Domain, Error, Plan, Result, Tolerance, Tree, Units};
 /// How the children of a domain are permuted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Independently in every domain.
+    /// Differently in every domain, as `turns` tells.
     #[default]
     Declustered,
     /// As Motr does: alike in all domains with as many children.
