@@ -60,6 +60,11 @@ struct Seen<'a> {
 }
 
 impl Fill {
+    /// Units of a group in children that are full.
+    fn in_full(&self) -> u64 {
+        self.sum - self.rest * self.height
+    }
+
     /// Of `units` among children with so many targets, ascending.
     fn new(sizes: &[u64], units: u64) -> Fill {
         let (mut height, mut left) = (0, units);
@@ -148,8 +153,12 @@ impl Water {
             let (rank, turn);
             (rank, unit, turn) = seen.child_with(shuffle, unit);
             index = seen.child(rank);
-            let around = turn.map_or(0, |turn| taken_around(seen.gone, turn, seen.fill.rest));
-            taken = group * seen.step.least[index] + around;
+            taken = match turn {
+                Some(turn) => {
+                    group * seen.fill.height + taken_around(seen.gone, turn, seen.fill.rest)
+                }
+                None => group * seen.step.least[index],
+            };
         }
         Ok(Place {
             target: index as u64,
@@ -178,18 +187,25 @@ impl Water {
         for (number, step) in self.steps.iter().enumerate().rev() {
             let parent = layout.parent(number, child);
             let fill = step.fills[parent];
-            let rank = u64::from(step.ranks[child]);
-            let level = layout.plan().levels()[number];
-            let turn = rank.checked_sub(fill.full).map(|rank| {
-                let turn = shuffle.backward(level, parent, fill.rest as usize, rank as u32);
-                u64::from(turn)
-            });
-            let start = layout.children(number, parent).start;
-            ways.push(Passed {
-                fill,
-                least: step.least[child],
-                before: step.before[start + rank as usize],
-                turn,
+            let rank = step.ranks[child];
+            ways.push(match u64::from(rank).checked_sub(fill.full) {
+                Some(rank) => {
+                    let level = layout.plan().levels()[number];
+                    let size = fill.rest as usize;
+                    let turn = shuffle.backward(level, parent, size, rank as u32);
+                    Passed {
+                        fill,
+                        least: fill.height,
+                        before: fill.in_full() + rank * fill.height,
+                        turn: Some(turn.into()),
+                    }
+                }
+                None => Passed {
+                    fill,
+                    least: step.least[child],
+                    before: step.before[layout.children(number, parent).start + rank as usize],
+                    turn: None,
+                },
             });
             child = parent;
         }
@@ -255,30 +271,39 @@ impl Passed {
     }
 }
 
-impl Way {
-    /// The group that has the unit in a frame, unless numbers get too large. The units that a domain got before group g
-    /// are (growth * g + start) / scale, rounded down.
-    fn group(&self, frame: u64, units: u64) -> Option<u64> {
-        let (mut growth, mut start, mut scale) = (u128::from(units), 0_u128, 1_u128);
-        for Passed {
-            fill, least, turn, ..
-        } in &self.0
-        {
-            let Some(turn) = turn else {
-                (growth, start, scale) = ((*least).into(), 0, 1);
-                continue;
-            };
-            let around = growth - scale * u128::from(fill.sum);
-            start = start.checked_add(scale.checked_mul((fill.rest - 1 - turn).into())?)?;
-            scale = scale.checked_mul(fill.rest.into())?;
-            growth = around.checked_add(scale.checked_mul((*least).into())?)?;
+/// The group that has the unit in a frame, unless numbers get too large. The units that a domain got before group g are
+/// (growth * g + start) / scale, rounded down.
+macro_rules! group_of {
+    ($name:ident, $number:ty) => {
+        fn $name(&self, frame: u64, units: u64) -> Option<u64> {
+            let (mut growth, mut start, mut scale): ($number, $number, $number) =
+                (units.into(), 0, 1);
+            for passed in &self.0 {
+                let (fill, least) = (passed.fill, <$number>::from(passed.least));
+                let Some(turn) = passed.turn else {
+                    (growth, start, scale) = (least, 0, 1);
+                    continue;
+                };
+                let around = growth - scale * <$number>::from(fill.sum);
+                let later = <$number>::from(fill.rest - 1 - turn);
+                start = start.checked_add(scale.checked_mul(later)?)?;
+                scale = scale.checked_mul(fill.rest.into())?;
+                growth = around.checked_add(scale.checked_mul(least)?)?;
+            }
+            let frames = <$number>::from(frame).checked_add(1)?;
+            let reached = scale.checked_mul(frames)? - start;
+            u64::try_from(reached.checked_sub(1)?.checked_div(growth)?).ok()
         }
-        let reached = scale.checked_mul(u128::from(frame) + 1)? - start;
-        let group = match (u64::try_from(reached), u64::try_from(growth)) {
-            (Ok(reached), Ok(growth)) => reached.checked_sub(1)?.checked_div(growth)?,
-            _ => u64::try_from((reached - 1).checked_div(growth)?).ok()?,
-        };
-        Some(group)
+    };
+}
+
+impl Way {
+    group_of!(group_of_small, u64);
+    group_of!(group_of_large, u128);
+
+    fn group(&self, frame: u64, units: u64) -> Option<u64> {
+        let small = self.group_of_small(frame, units);
+        small.or_else(|| self.group_of_large(frame, units))
     }
 
     /// Which unit of a group the target got.
@@ -362,16 +387,14 @@ impl Seen<'_> {
             let rank = shuffle.forward(self.level, self.parent, fill.rest as usize, turn as u32);
             return (fill.full + u64::from(rank), fill.height, Some(turn));
         }
-        let before = &self.step.before[self.start..];
-        let full = fill.full as usize;
         // Those that are not full have as many each.
-        if fill.rest > 0 && unit >= before[full] {
-            let after = unit - before[full];
+        if let Some(after) = unit.checked_sub(fill.in_full()) {
             let rank = after / fill.height;
             let turn = shuffle.backward(self.level, self.parent, fill.rest as usize, rank as u32);
             return (fill.full + rank, after % fill.height, Some(turn.into()));
         }
-        let rank = before[..full].partition_point(|&before| before <= unit) - 1;
+        let before = &self.step.before[self.start..][..fill.full as usize];
+        let rank = before.partition_point(|&before| before <= unit) - 1;
         (rank as u64, unit - before[rank], None)
     }
 }
