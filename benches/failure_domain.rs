@@ -303,8 +303,8 @@ fn loads(layout: &Layout, files: u64) -> Loads {
     for key in 0..files {
         let file = File { container: 1, key };
         let shared = shared_groups(layout, file);
-        for failed in 0..shared.len() {
-            loads.add(layout.tree(), failed, &shared[failed]);
+        for (failed, shared) in shared.iter().enumerate() {
+            loads.add(layout.tree(), failed, shared);
         }
     }
     loads.outside.sort_by(f64::total_cmp);

@@ -168,7 +168,7 @@ impl Turned<'_> {
         self.key = later_key(!self.file, time / prime);
         self.carry = 0;
         let random = mix(self.key ^ self.first);
-        let factor = self.first + ((self.key >> 32) * prime >> 32);
+        let factor = self.first + (((self.key >> 32) * prime) >> 32);
         let factor = if factor < prime {
             factor
         } else {
@@ -176,7 +176,7 @@ impl Turned<'_> {
         };
         let turned = factor * (time % prime) % prime * self.turns.inverse;
         let part = (turned + (random >> 32)) & 0xffff_ffff;
-        self.turn = (part * places >> 32) as u32;
+        self.turn = ((part * places) >> 32) as u32;
     }
 }
 
