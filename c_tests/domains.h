@@ -49,6 +49,37 @@ static inline int is_in(const struct domain* domain, int rank)
   return rank >= domain->first && rank < domain->first + domain->count;
 }
 
+/* Two domains that are lost at once; they may be one. */
+struct loss {
+  const struct domain *one, *other;
+};
+
+static struct loss losses[MOST_DOMAINS + (RACKS + CHASSIS) * (RACKS + CHASSIS)];
+static int loss_count;
+
+static inline void add_loss(int one, int other)
+{
+  losses[loss_count++] = (struct loss){ &domains[one], &domains[other] };
+}
+
+static inline int is_rack(const struct domain* domain) { return domain < domains + RACKS; }
+
+/* Every domain alone, and every two of the outer levels; or only one of each kind. */
+static inline void find_losses(int one_of_a_kind)
+{
+  enum { OUTER = RACKS + CHASSIS };
+  if (one_of_a_kind) {
+    int kinds[][2] = { { 0, 0 }, { 2, 2 }, { OUTER, OUTER }, { OUTER + NODES, OUTER + NODES }, /* one domain */
+      { 0, 1 }, { 0, 2 }, { 0, 4 }, { 2, 3 }, { 2, 4 } }; /* racks; a rack and a chassis in it, or not; chassis of a rack, or of two */
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) add_loss(kinds[i][0], kinds[i][1]);
+    return;
+  }
+  for (int i = 0; i < domain_count; i++) {
+    add_loss(i, i);
+    for (int j = i + 1; i < OUTER && j < OUTER; j++) add_loss(i, j);
+  }
+}
+
 /* What the report says of the loss of two domains; they may be one. */
 static inline int survives(const fdp_t* placement, const struct domain* one, const struct domain* other)
 {

@@ -4,6 +4,7 @@
 
 #include "stanchion.h"
 #include "check.h"
+#include "redset_files.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -109,10 +110,7 @@ static void errors(const char* path)
   CHECK_INT(fdp_create(comm, is_wrong ? "\xff" : path, &scheme, &placement), -EINVAL);
   if (size > 1) {
     CHECK_INT(fdp_create(comm, is_wrong ? "rack0" : path, &scheme, &placement), -EINVAL);
-    char text[512], wanted[32];
-    stanchion_last_error(text, sizeof text);
-    snprintf(wanted, sizeof wanted, "rank %d ", size - 1);
-    CHECK(strstr(text, wanted) != NULL);
+    CHECK_ERROR(text("rank %d ", size - 1));
     CHECK_INT(fdp_create(comm, path, is_wrong ? &other : &scheme, &placement), -EINVAL);
   }
   setenv("STANCHION_TOPOLOGY", "file:/no/such/file", 1);
@@ -129,11 +127,7 @@ static void errors(const char* path)
 int main(int argc, char** argv)
 {
   MPI_Init(&argc, &argv);
-  int world;
-  MPI_Comm_rank(MPI_COMM_WORLD, &world);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -world, &comm);
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  comm = check_reversed(&rank, &size);
   const char* paths[MOST];
   for (int of = 0; of < size && of < MOST; of++) paths[of] = path_of(of);
   placed(paths[rank], paths);

@@ -80,17 +80,15 @@ static int lose(const fdp_t* placement, const struct kept* kept, const struct do
   return 0;
 }
 
-/* Every domain alone, and every two of the outer levels. Where ranks share cores, a few of the small ones do. */
+/* What all losses do; one rack alone may be lost or not. */
 static void lose_all(const fdp_t* placement, const struct kept* kept, int rack_survives)
 {
-  int fatal = 0, step = check_crowded() ? 5 : 1;
-  for (int i = 0; i < domain_count; i += i < RACKS + CHASSIS ? 1 : step) {
-    int came_back = lose(placement, kept, &domains[i], &domains[i]);
-    if (i < RACKS) CHECK_INT(came_back, rack_survives);
-    else CHECK_INT(came_back, 1);
-    for (int j = i + 1; i < RACKS + CHASSIS && j < RACKS + CHASSIS; j++) {
-      fatal += !lose(placement, kept, &domains[i], &domains[j]);
-    }
+  int fatal = 0;
+  for (int i = 0; i < loss_count; i++) {
+    const struct domain *one = losses[i].one, *other = losses[i].other;
+    int came_back = lose(placement, kept, one, other);
+    if (one == other) CHECK_INT(came_back, !is_rack(one) || rack_survives);
+    else fatal += !came_back;
   }
   CHECK(fatal > 0);
 }
@@ -131,7 +129,7 @@ static fdp_t* placed(fdp_scheme scheme)
   return placement;
 }
 
-static void losses(fdp_scheme scheme, int rack_survives)
+static void protect_by(fdp_scheme scheme, int rack_survives)
 {
   fdp_t* placement = placed(scheme);
   redset d = NULL;
@@ -205,12 +203,9 @@ static void errors(void)
 int main(int argc, char** argv)
 {
   MPI_Init(&argc, &argv);
-  int world;
-  MPI_Comm_rank(MPI_COMM_WORLD, &world);
-  MPI_Comm_split(MPI_COMM_WORLD, 0, -world, &comm);
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  comm = check_reversed(&rank, &size);
   find_domains(size);
+  find_losses(check_crowded());
   redset_init();
   CHECK_INT(mkdir(text("r%d", rank), 0755), 0);
   for (int i = 0; i < FILES; i++) {
@@ -218,8 +213,8 @@ int main(int argc, char** argv)
     CHECK_INT(write_bytes(file_name(i), made), 0);
     free_bytes(&made);
   }
-  losses((fdp_scheme){REDSET_COPY_XOR, 0, 4, NULL, 0}, 0);
-  losses((fdp_scheme){REDSET_COPY_PARTNER, 1, 4, NULL, 0}, 1);
+  protect_by((fdp_scheme){REDSET_COPY_XOR, 0, 4, NULL, 0}, 0);
+  protect_by((fdp_scheme){REDSET_COPY_PARTNER, 1, 4, NULL, 0}, 1);
   by_environment(); /* RS */
   errors();
   redset_finalize();

@@ -172,11 +172,7 @@ impl fdt_attr {
         // SAFETY: promised by the caller.
         let tolerance = unsafe { list("tolerance", self.tolerance, depth) };
         Ok(Settings {
-            units: Units {
-                data: self.data,
-                parity: self.parity,
-                spare: self.spare,
-            },
+            units: units(self.data, self.parity, self.spare),
             mode,
             seed: self.seed,
             first_level: self.first_level as usize,
@@ -194,6 +190,14 @@ pub(super) unsafe fn settings<'a>(attr: *const fdt_attr, tree: &Tree) -> Result<
         attr.as_ref()
             .ok_or(Error::Null("attr"))?
             .settings(tree.depth())
+    }
+}
+
+fn units(data: u32, parity: u32, spare: u32) -> Units {
+    Units {
+        data,
+        parity,
+        spare,
     }
 }
 
@@ -387,14 +391,10 @@ pub unsafe extern "C" fn fdt_tolerance_max(
     exact: *mut u32,
     bound_b: *mut u32,
 ) -> c_int {
-    let units = Units {
-        data,
-        parity,
-        spare,
-    };
     status(|| {
         // SAFETY: arguments of the caller.
-        let tolerance = unsafe { symmetric(children, depth) }?.tolerance(units)?;
+        let tolerance =
+            unsafe { symmetric(children, depth) }?.tolerance(units(data, parity, spare))?;
         // SAFETY: as above.
         unsafe {
             store_all(exact, &tolerance.exact);
@@ -418,16 +418,11 @@ pub unsafe extern "C" fn fdt_tolerance_check(
     tolerance: *const u32,
     bad_level: *mut u32,
 ) -> c_int {
-    let units = Units {
-        data,
-        parity,
-        spare,
-    };
     status(|| {
         // SAFETY: arguments of the caller.
         let wanted = unsafe { list("tolerance", tolerance, depth as usize) }?;
         // SAFETY: as above.
-        match unsafe { symmetric(children, depth) }?.check(units, wanted) {
+        match unsafe { symmetric(children, depth) }?.check(units(data, parity, spare), wanted) {
             Err(Error::Unmet { level, .. }) => {
                 // SAFETY: as above.
                 unsafe { ptr::store(bad_level, level as u32) };
@@ -453,18 +448,16 @@ pub unsafe extern "C" fn fdt_tolerance_vectors(
     vectors: *mut u32,
     count: *mut usize,
 ) -> c_int {
-    let units = Units {
-        data,
-        parity,
-        spare,
-    };
     status(|| {
         // SAFETY: arguments of the caller.
         let room = unsafe { count.as_ref() }
             .copied()
             .ok_or(Error::Null("count"))?;
         // SAFETY: as above.
-        let found = maximal_vectors(&unsafe { symmetric(children, depth) }?, units)?;
+        let found = maximal_vectors(
+            &unsafe { symmetric(children, depth) }?,
+            units(data, parity, spare),
+        )?;
         let room = if vectors.is_null() { 0 } else { room };
         let kept = found.iter().take(room).flatten().copied();
         // SAFETY: as above.

@@ -3,20 +3,23 @@
 //! Tiles of `rows` times P targets hold whole groups. In a tile, unit u of group g has the number g * G + u; its
 //! digits, the first in the number of children of the root, the next in that of a rack and so on, lead from the root
 //! down to its target, so that G units in a row spread evenly over the domains of every level. Each domain permutes
-//! its children anew in every tile, which spreads the load of a rebuild and leaves the counts as they are. Where the
-//! real tree has more children than the symmetric one, the permutation picks those that are used.
+//! its children (`turns`), which spreads the load of a rebuild and leaves the counts as they are. Where the real tree
+//! has more children than the symmetric one, the permutation picks those that are used.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::permutation::{domain_key, keyed, motr, tile_key};
+use smallvec::SmallVec;
+
+use super::permutation::{domain_key, keyed, motr};
 use super::plan::Spread;
+use super::turns::{Below, Turning, Turns};
 use super::{Domain, Error, Plan, Result, Tolerance, Tree, Units};
 
 /// How the children of a domain are permuted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Independently in every domain.
+    /// Differently in every domain, as `turns` tells.
     #[default]
     Declustered,
     /// As Motr does: alike in all domains with as many children.
@@ -82,6 +85,7 @@ pub struct Layout {
     groups: u64,
     mode: Mode,
     seed: [u64; 2],
+    turns: Turns,
 }
 
 /// How a kept level hangs below the one kept above it.
@@ -93,7 +97,7 @@ struct Branch {
     children: Option<u32>,
 }
 
-/// The permutations of one tile.
+/// Permutations that stay the same within a file.
 #[derive(Clone, Copy)]
 pub(super) enum Shuffle {
     Keyed(u64),
@@ -154,7 +158,9 @@ impl Layout {
             }
             None => (1, 1),
         };
+        let turns = Turns::new(plan.symmetric(), group, rows, settings.seed);
         Ok(Layout {
+            turns,
             branches: Branch::all(&tree, plan.levels()),
             tree,
             plan,
@@ -201,7 +207,7 @@ impl Layout {
         }
         let symmetric = match &self.plan.spread {
             Spread::Even(symmetric) => symmetric,
-            Spread::Filled(water) => return water.place(self, self.shuffle(file, 0), source),
+            Spread::Filled(water) => return water.place(self, self.shuffle(file), source),
         };
         let tile = source.group / self.groups;
         let number = source.group % self.groups * units + u64::from(unit);
@@ -211,13 +217,12 @@ impl Layout {
             .checked_mul(self.rows)
             .and_then(|frame| frame.checked_add(row));
         let frame = frame.ok_or(Error::TooLarge)?;
-        let shuffle = self.shuffle(file, tile);
         let mut target = 0;
+        let mut turning = self.turning(file, tile, frame);
         for (step, &degree) in symmetric.degrees().iter().enumerate() {
-            let (level, children) = (self.branches[step].level, self.children(step, target));
-            let child = shuffle.forward(level, target, children.len(), rest % degree);
+            let (below, start) = self.below(step, target, degree);
+            target = start + turning.forward(below, rest % degree) as usize;
             rest /= degree;
-            target = children.start + child as usize;
         }
         let target = target as u64;
         Ok(Place { target, frame })
@@ -231,23 +236,27 @@ impl Layout {
         }
         let symmetric = match &self.plan.spread {
             Spread::Even(symmetric) => symmetric,
-            Spread::Filled(water) => return water.source(self, self.shuffle(file, 0), place),
+            Spread::Filled(water) => return water.source(self, self.shuffle(file), place),
         };
         let tile = place.frame / self.rows;
-        let shuffle = self.shuffle(file, tile);
-        let mut number = place.frame % self.rows * symmetric.targets();
+        let mut path: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.branches.len());
         let mut index = target as usize;
-        for (step, &degree) in symmetric.degrees().iter().enumerate().rev() {
-            let parent = self.parent(step, index);
-            let (level, children) = (self.branches[step].level, self.children(step, parent));
-            let child = (index - children.start) as u32;
-            let digit = shuffle.backward(level, parent, children.len(), child);
+        for step in (0..path.len()).rev() {
+            path[step] = index;
+            index = self.parent(step, index);
+        }
+        let mut number = place.frame % self.rows * symmetric.targets();
+        let mut turning = self.turning(file, tile, place.frame);
+        let (mut parent, mut weight) = (0, 1);
+        for (step, &degree) in symmetric.degrees().iter().enumerate() {
+            let (below, start) = self.below(step, parent, degree);
+            let digit = turning.backward(below, (path[step] - start) as u32);
             if digit >= degree {
                 return Ok(None);
             }
-            let weight = step.checked_sub(1).map(|above| symmetric.nodes(above));
-            number += u64::from(digit) * weight.unwrap_or(1);
-            index = parent;
+            number += u64::from(digit) * weight;
+            weight *= u64::from(degree);
+            parent = path[step];
         }
         let group = tile
             .checked_mul(self.groups)
@@ -256,6 +265,26 @@ impl Layout {
             group: group.ok_or(Error::TooLarge)?,
             unit: (number % self.group) as u32,
         }))
+    }
+
+    /// A step down from a domain, and where its children begin.
+    fn below(&self, step: usize, parent: usize, degree: u32) -> (Below, usize) {
+        let children = self.children(step, parent);
+        let below = Below {
+            step,
+            level: self.branches[step].level,
+            degree,
+            parent,
+            children: children.len() as u32,
+        };
+        (below, children.start)
+    }
+
+    fn turning(&self, file: File, tile: u64, frame: u64) -> Turning<'_> {
+        match self.mode {
+            Mode::Motr => Turning::Motr(motr::state(self.seed, file.container, file.key, tile)),
+            Mode::Declustered => Turning::Keyed(self.turns.turned(file, tile, frame)),
+        }
     }
 
     /// The domains of a kept level, by its place among them, below one of the level kept above it. The root is 0.
@@ -289,12 +318,11 @@ impl Layout {
         }
     }
 
-    fn shuffle(&self, file: File, tile: u64) -> Shuffle {
+    /// Where there are no tiles.
+    fn shuffle(&self, file: File) -> Shuffle {
         match self.mode {
-            Mode::Motr => Shuffle::Motr(motr::state(self.seed, file.container, file.key, tile)),
-            Mode::Declustered => {
-                Shuffle::Keyed(tile_key(self.seed, file.container, file.key, tile))
-            }
+            Mode::Motr => Shuffle::Motr(motr::state(self.seed, file.container, file.key, 0)),
+            Mode::Declustered => Shuffle::Keyed(self.turns.key(file)),
         }
     }
 }

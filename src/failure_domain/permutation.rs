@@ -25,14 +25,16 @@ pub(super) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The key of a tile of a file.
-pub(super) fn tile_key(seed: [u64; 2], container: u64, key: u64, tile: u64) -> u64 {
-    let seed = mix(seed[0]).wrapping_add(mix(seed[1] ^ GOLDEN));
-    let parts = [container, key, tile].into_iter().zip(KEYS);
-    let sum = parts.fold(seed, |sum, (part, factor)| {
-        sum.wrapping_add(part.wrapping_mul(factor))
-    });
-    mix(sum)
+/// The key of a file.
+pub(super) fn file_key(seed: u64, container: u64, key: u64) -> u64 {
+    let parts = container.wrapping_mul(KEYS[0]);
+    seed.wrapping_add(parts)
+        .wrapping_add(key.wrapping_mul(KEYS[1]))
+}
+
+/// The key of a tile, or of a round of them, below the key of its file.
+pub(super) fn later_key(file: u64, number: u64) -> u64 {
+    mix(file.wrapping_add(number.wrapping_mul(KEYS[2])))
 }
 
 /// The key of a domain below the key of its tile.
@@ -45,40 +47,35 @@ pub(super) mod keyed {
 
     pub(in super::super) fn forward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=SMALL => {
-                let words = Words::new(key);
-                let places = (1..size).rev();
-                places.fold(value, |value, place| words.swapped(place, value))
-            }
+            0..=4 => shuffled::<4>(key, (1..size).rev(), value),
+            5..=8 => shuffled::<8>(key, (1..size).rev(), value),
+            9..=SMALL => shuffled::<16>(key, (1..size).rev(), value),
             _ => Feistel::new(key, size).walk(value, Feistel::forward),
         }
     }
 
     pub(in super::super) fn backward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=SMALL => {
-                let words = Words::new(key);
-                (1..size).fold(value, |value, place| words.swapped(place, value))
-            }
+            0..=4 => shuffled::<4>(key, 1..size, value),
+            5..=8 => shuffled::<8>(key, 1..size, value),
+            9..=SMALL => shuffled::<16>(key, 1..size, value),
             _ => Feistel::new(key, size).walk(value, Feistel::backward),
         }
     }
 
-    /// The random numbers of a shuffle, 16 bits for each place.
-    struct Words([u64; SMALL as usize / 4]);
-
-    impl Words {
-        fn new(key: u64) -> Words {
-            Words(std::array::from_fn(|word| mix(key ^ KEYS[word])))
-        }
-
-        /// A shuffle swaps each place with one that is not after it, the last place first.
-        fn swapped(&self, place: u32, value: u32) -> u32 {
-            let bits = self.0[place as usize / 4] >> (place % 4 * 16) & 0xffff;
-            let other = (bits as u32 * (place + 1)) >> 16;
+    /// A shuffle swaps each place with one that is not after it, the last place first; the other way around in the
+    /// other order. `MOST` numbers are drawn at once, 16 bits for each.
+    fn shuffled<const MOST: usize>(key: u64, places: impl Iterator<Item = u32>, value: u32) -> u32 {
+        let others: [u32; MOST] = std::array::from_fn(|place| {
+            let word = mix_lightly(key, KEYS[place / 4]);
+            let bits = (word >> (place % 4 * 16)) as u32 & 0xffff;
+            (bits * (place as u32 + 1)) >> 16
+        });
+        places.fold(value, |value, place| {
+            let other = others[place as usize % MOST];
             let either = u32::from(value == place) | u32::from(value == other);
             value ^ ((place ^ other) & either.wrapping_neg())
-        }
+        })
     }
 
     /// A bijection of pairs, of which there are as many as `size` or a few more. In turns, one half is moved on by a

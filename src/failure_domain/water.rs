@@ -3,7 +3,8 @@
 //! Every child of a domain gets `height` units of each group, or as many as it has targets if these are fewer. The
 //! units that remain go around among the others, each group going on where the one before it ended, so that no child
 //! gets two of them. How many units a domain got from all groups before some group is therefore a formula, and for a
-//! target that is the frame. The way back searches for the group, since the formula grows with it.
+//! target that is the frame. Rounding down again and again is the same as rounding down once, so that the way back to
+//! the group is one division.
 
 use smallvec::SmallVec;
 
@@ -59,6 +60,11 @@ struct Seen<'a> {
 }
 
 impl Fill {
+    /// Units of a group in children that are full.
+    fn in_full(&self) -> u64 {
+        self.sum - self.rest * self.height
+    }
+
     /// Of `units` among children with so many targets, ascending.
     fn new(sizes: &[u64], units: u64) -> Fill {
         let (mut height, mut left) = (0, units);
@@ -144,10 +150,15 @@ impl Water {
         let mut index = 0;
         for step in 0..self.steps.len() {
             let seen = self.see(layout, step, index, group, taken);
-            let rank;
-            (rank, unit) = seen.child_with(shuffle, unit);
+            let (rank, turn);
+            (rank, unit, turn) = seen.child_with(shuffle, unit);
             index = seen.child(rank);
-            taken = seen.taken_by(shuffle, index, group);
+            taken = match turn {
+                Some(turn) => {
+                    group * seen.fill.height + taken_around(seen.gone, turn, seen.fill.rest)
+                }
+                None => group * seen.step.least[index],
+            };
         }
         Ok(Place {
             target: index as u64,
@@ -161,29 +172,45 @@ impl Water {
         shuffle: Shuffle,
         place: Place,
     ) -> Result<Option<Source>> {
-        let mut path: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.steps.len());
-        let mut index = place.target as usize;
-        for step in (0..self.steps.len()).rev() {
-            path[step] = index;
-            index = layout.parent(step, index);
-        }
-        let taken = |group| self.taken(layout, shuffle, &path, group).1;
         self.check_group(place.frame)?;
-        // A group gives a target one unit at most.
-        let (mut low, mut high) = (place.frame, place.frame.saturating_add(1));
-        while taken(high) <= place.frame {
-            (low, high) = (high, high.saturating_mul(2));
-            self.check_group(high)?;
+        let way = self.way(layout, shuffle, place.target as usize);
+        let group = way.group(place.frame, self.group);
+        let group = group.ok_or(Error::TooLarge)?;
+        self.check_group(group)?;
+        let unit = way.unit(group, self.group);
+        Ok(Some(Source { group, unit }))
+    }
+
+    fn way(&self, layout: &Layout, shuffle: Shuffle, target: usize) -> Way {
+        let mut ways: SmallVec<[Passed; 8]> = SmallVec::new();
+        let mut child = target;
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            let parent = layout.parent(number, child);
+            let fill = step.fills[parent];
+            let rank = step.ranks[child];
+            ways.push(match u64::from(rank).checked_sub(fill.full) {
+                Some(rank) => {
+                    let level = layout.plan().levels()[number];
+                    let size = fill.rest as usize;
+                    let turn = shuffle.backward(level, parent, size, rank as u32);
+                    Passed {
+                        fill,
+                        least: fill.height,
+                        before: fill.in_full() + rank * fill.height,
+                        turn: Some(turn.into()),
+                    }
+                }
+                None => Passed {
+                    fill,
+                    least: step.least[child],
+                    before: step.before[layout.children(number, parent).start + rank as usize],
+                    turn: None,
+                },
+            });
+            child = parent;
         }
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match taken(middle) <= place.frame {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        let unit = self.unit_of(layout, shuffle, &path, low);
-        Ok(Some(Source { group: low, unit }))
+        ways.reverse();
+        Way(ways)
     }
 
     /// Numbers beyond which the formulas overflow.
@@ -208,35 +235,97 @@ impl Water {
             gone: taken - group * fill.sum,
         }
     }
+}
 
-    /// The units that the domains on a path, and the last of them, got before a group.
-    fn taken<'a>(
-        &'a self,
-        layout: &Layout,
-        shuffle: Shuffle,
-        path: &[usize],
-        group: u64,
-    ) -> (SmallVec<[Seen<'a>; 8]>, u64) {
-        let mut taken = group * self.group;
-        let mut all = SmallVec::new();
-        let mut parent = 0;
-        for (step, &index) in path.iter().enumerate() {
-            let seen = self.see(layout, step, parent, group, taken);
-            taken = seen.taken_by(shuffle, index, group);
-            all.push(seen);
-            parent = index;
+/// The domains above a target and the target itself, each as one child of the one before.
+struct Way(SmallVec<[Passed; 8]>);
+
+struct Passed {
+    /// Of the domain above.
+    fill: Fill,
+    least: u64,
+    /// The units of a group that go to children before this one, other than those that go around.
+    before: u64,
+    /// Among those that units go around.
+    turn: Option<u64>,
+}
+
+impl Passed {
+    /// How many units it got before a group, if the domain above had units going around.
+    fn taken(&self, group: u64, gone: u64) -> u64 {
+        let around = match self.turn {
+            Some(turn) => taken_around(gone, turn, self.fill.rest),
+            None => 0,
+        };
+        group * self.least + around
+    }
+
+    fn unit(&self, unit: u64, gone: u64) -> u64 {
+        let Fill {
+            height, sum, rest, ..
+        } = self.fill;
+        match self.turn {
+            Some(turn) if unit >= height => sum + (turn + rest - gone % rest) % rest,
+            _ => self.before + unit,
         }
-        (all, taken)
+    }
+}
+
+/// The group that has the unit in a frame, unless numbers get too large. The units that a domain got before group g are
+/// (growth * g + start) / scale, rounded down.
+macro_rules! group_of {
+    ($name:ident, $number:ty) => {
+        fn $name(&self, frame: u64, units: u64) -> Option<u64> {
+            let (mut growth, mut start, mut scale): ($number, $number, $number) =
+                (units.into(), 0, 1);
+            for passed in &self.0 {
+                let (fill, least) = (passed.fill, <$number>::from(passed.least));
+                let Some(turn) = passed.turn else {
+                    (growth, start, scale) = (least, 0, 1);
+                    continue;
+                };
+                let around = growth - scale * <$number>::from(fill.sum);
+                let later = <$number>::from(fill.rest - 1 - turn);
+                start = start.checked_add(scale.checked_mul(later)?)?;
+                scale = scale.checked_mul(fill.rest.into())?;
+                growth = around.checked_add(scale.checked_mul(least)?)?;
+            }
+            let frames = <$number>::from(frame).checked_add(1)?;
+            let reached = scale.checked_mul(frames)? - start;
+            u64::try_from(reached.checked_sub(1)?.checked_div(growth)?).ok()
+        }
+    };
+}
+
+impl Way {
+    group_of!(group_of_small, u64);
+    group_of!(group_of_large, u128);
+
+    fn group(&self, frame: u64, units: u64) -> Option<u64> {
+        let small = self.group_of_small(frame, units);
+        small.or_else(|| self.group_of_large(frame, units))
     }
 
-    /// Which unit of a group the last domain of a path got.
-    fn unit_of(&self, layout: &Layout, shuffle: Shuffle, path: &[usize], group: u64) -> u32 {
-        let (all, _) = self.taken(layout, shuffle, path, group);
-        let steps = all.iter().zip(path).rev();
-        steps.fold(0, |unit, (seen, &index)| {
-            seen.unit_from(shuffle, index, unit)
-        }) as u32
+    /// Which unit of a group the target got.
+    fn unit(&self, group: u64, units: u64) -> u32 {
+        let mut taken = group * units;
+        let gone: SmallVec<[u64; 8]> = self
+            .0
+            .iter()
+            .map(|passed| {
+                let gone = taken - group * passed.fill.sum;
+                taken = passed.taken(group, gone);
+                gone
+            })
+            .collect();
+        let steps = self.0.iter().zip(gone).rev();
+        steps.fold(0, |unit, (passed, gone)| passed.unit(unit, gone)) as u32
     }
+}
+
+/// How many of the units that have gone around went to the child with a turn.
+fn taken_around(gone: u64, turn: u64, children: u64) -> u64 {
+    (gone + children - 1 - turn) / children
 }
 
 impl Step {
@@ -290,49 +379,22 @@ impl Seen<'_> {
         self.step.order[self.start + rank as usize] as usize
     }
 
-    /// The rank of the child that gets a unit, and which of its units this is.
-    fn child_with(&self, shuffle: Shuffle, unit: u64) -> (u64, u64) {
+    /// The rank of the child that gets a unit, which of its units this is, and its turn if units go around to it.
+    fn child_with(&self, shuffle: Shuffle, unit: u64) -> (u64, u64, Option<u64>) {
         let fill = self.fill;
         if unit >= fill.sum {
             let turn = (self.gone + unit - fill.sum) % fill.rest;
             let rank = shuffle.forward(self.level, self.parent, fill.rest as usize, turn as u32);
-            return (fill.full + u64::from(rank), fill.height);
+            return (fill.full + u64::from(rank), fill.height, Some(turn));
         }
-        let children = self.start..self.start + (fill.full + fill.rest) as usize;
-        let before = &self.step.before[children];
+        // Those that are not full have as many each.
+        if let Some(after) = unit.checked_sub(fill.in_full()) {
+            let rank = after / fill.height;
+            let turn = shuffle.backward(self.level, self.parent, fill.rest as usize, rank as u32);
+            return (fill.full + rank, after % fill.height, Some(turn.into()));
+        }
+        let before = &self.step.before[self.start..][..fill.full as usize];
         let rank = before.partition_point(|&before| before <= unit) - 1;
-        (rank as u64, unit - before[rank])
-    }
-
-    /// The turn of a child among those that units go around.
-    fn turn(&self, shuffle: Shuffle, child: usize) -> Option<u64> {
-        let rank = u64::from(self.step.ranks[child]).checked_sub(self.fill.full)?;
-        let turn = shuffle.backward(
-            self.level,
-            self.parent,
-            self.fill.rest as usize,
-            rank as u32,
-        );
-        Some(turn.into())
-    }
-
-    /// How many units a child got before this group.
-    fn taken_by(&self, shuffle: Shuffle, child: usize, group: u64) -> u64 {
-        let around = match self.turn(shuffle, child) {
-            Some(turn) => (self.gone + self.fill.rest - 1 - turn) / self.fill.rest,
-            None => 0,
-        };
-        group * self.step.least[child] + around
-    }
-
-    /// Which unit of the group a child's unit is.
-    fn unit_from(&self, shuffle: Shuffle, child: usize, unit: u64) -> u64 {
-        let fill = self.fill;
-        match self.turn(shuffle, child) {
-            Some(turn) if unit >= fill.height => {
-                fill.sum + (turn + fill.rest - self.gone % fill.rest) % fill.rest
-            }
-            _ => self.step.before[self.start + self.step.ranks[child] as usize] + unit,
-        }
+        (rank as u64, unit - before[rank], None)
     }
 }

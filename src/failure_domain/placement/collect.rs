@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use super::super::topology;
 use super::{Error, Placement, Request, Result};
-use crate::comm::{self, Comm, Op};
+use crate::comm::{self, Comm};
 use crate::rankstr;
 
 /// The sets of a communicator. A rank without a path takes it from its environment, as `topology` tells, or is placed
@@ -21,7 +21,10 @@ pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Resul
         None => topology::path_or_host().map_err(Error::from),
     };
     let path = agree(comm, path)?;
-    check_same(comm, request)?;
+    let wanted = foldhash::fast::FixedState::default().hash_one(request);
+    if !comm::is_same(comm, &[wanted])? {
+        return Err(Error::Mismatch);
+    }
     let (paths, number) = rankstr::strings(comm, Some(path.as_bytes()))?;
     let mut numbers = vec![0; 4 * comm.size()];
     comm.allgather(&(number as u32).to_le_bytes(), &mut numbers)?;
@@ -42,14 +45,4 @@ pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Resul
 pub fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
     comm::agree(comm, local)
         .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
-}
-
-fn check_same(comm: &impl Comm, request: &Request) -> Result<()> {
-    let wanted = foldhash::fast::FixedState::default().hash_one(request);
-    let mut most = [wanted, !wanted];
-    comm.allreduce(Op::Max, &mut most)?;
-    match most[0] == !most[1] {
-        true => Ok(()),
-        false => Err(Error::Mismatch),
-    }
 }
