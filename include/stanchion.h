@@ -64,7 +64,7 @@ typedef struct fdt fdt_t;
 typedef struct fdt_layout fdt_layout_t;
 
 /* fdt_attr.mode: how the children of a domain are permuted from tile to tile. */
-#define FDT_DECLUSTERED (0) /**< independently in every domain: a rebuild loads all survivors alike */
+#define FDT_DECLUSTERED (0) /**< differently in every domain: a rebuild loads all survivors alike */
 #define FDT_MOTR_COMPAT (1) /**< as Motr does, alike in all domains with as many children */
 
 /* fdt_attr.options */
