@@ -20,7 +20,7 @@
 ! therefore `volatile`. Who does not want that asks Fenix_comm() for the communicator. Set role to
 ! FENIX_ROLE_INITIAL_RANK again once everything is restored to notice the next failure by it.
 module fenix
-  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_int, c_int64_t, c_null_ptr, c_ptr, c_size_t
   implicit none
   private
 
@@ -63,10 +63,12 @@ module fenix
   end type
 
   public :: Fenix_Init, Fenix_Finalize, Fenix_Initialized, Fenix_comm, Fenix_get_role
-  public :: Fenix_get_number_of_ranks_with_role, Fenix_Process_detect_failures, Fenix_last_error
+  public :: Fenix_get_number_of_ranks_with_role, Fenix_Process_detect_failures, Fenix_Process_fail_list
+  public :: Fenix_last_error
   public :: Fenix_Data_group_create, Fenix_Data_group_delete, Fenix_Data_member_create, Fenix_Data_member_delete
   public :: Fenix_Data_member_set_buffer, Fenix_Data_member_get_count
-  public :: Fenix_Data_member_store, Fenix_Data_member_storev, Fenix_Data_member_istore
+  public :: Fenix_Data_member_store, Fenix_Data_member_storev, Fenix_Data_member_istore, Fenix_Data_member_istorev
+  public :: Fenix_Data_group_get_redundancy_policy
   public :: Fenix_Data_wait, Fenix_Data_test, Fenix_Data_commit, Fenix_Data_commit_barrier, Fenix_Data_barrier
   public :: Fenix_Data_member_restore, Fenix_Data_member_lrestore, Fenix_Data_member_restore_from_rank
   public :: Fenix_Data_subset_create, Fenix_Data_subset_createv, Fenix_Data_subset_delete
@@ -129,6 +131,16 @@ module fenix
       integer(c_int), intent(in) :: policy_value(*)
       integer(c_int), intent(out) :: flag
       integer(c_int) :: Fenix_Data_group_create
+    end function
+
+    ! policy_value gets what Fenix_Data_group_create was told, up to three numbers.
+    function Fenix_Data_group_get_redundancy_policy(group_id, policy_name, policy_value, flag) &
+        bind(C, name="Fenix_Data_group_get_redundancy_policy")
+      import :: c_int
+      integer(c_int), value :: group_id
+      integer(c_int), intent(out) :: policy_name, flag
+      integer(c_int), intent(inout) :: policy_value(3)
+      integer(c_int) :: Fenix_Data_group_get_redundancy_policy
     end function
 
     function Fenix_Data_group_delete(group_id) bind(C, name="Fenix_Data_group_delete")
@@ -304,6 +316,12 @@ module fenix
       integer(c_int) :: c_attr_get
     end function
 
+    function c_fail_list(fail_list) bind(C, name="Fenix_Process_fail_list")
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: fail_list
+      integer(c_int) :: c_fail_list
+    end function
+
     function c_attr_set(group_id, member_id, name, buffer, flag) bind(C, name="Fenix_Data_member_attr_set")
       import :: c_int, c_ptr
       integer(c_int), value :: group_id, member_id, name
@@ -321,6 +339,24 @@ module fenix
   end interface
 
 contains
+
+  ! The number of processes that were lost in the last repair; fail_list is valid until the next.
+  integer function Fenix_Process_fail_list(fail_list) result(number)
+    integer(c_int), pointer, intent(out) :: fail_list(:)
+    type(c_ptr) :: list
+    list = c_null_ptr
+    number = c_fail_list(list)
+    nullify (fail_list)
+    if (number > 0) call c_f_pointer(list, fail_list, [number])
+  end function
+
+  ! A store under way takes extents that differ by rank as they are.
+  integer function Fenix_Data_member_istorev(group_id, member_id, subset, request) result(code)
+    integer, intent(in) :: group_id, member_id
+    type(Fenix_Data_subset), intent(in) :: subset
+    type(Fenix_Request), intent(out) :: request
+    code = Fenix_Data_member_istore(group_id, member_id, subset, request)
+  end function
 
   ! Says where a member is that came back after a failure.
   integer function Fenix_Data_member_set_buffer(group_id, member_id, buffer) result(code)

@@ -11,6 +11,8 @@ program client
   type(Fenix_Data_subset) :: part, found
   type(Fenix_Request) :: request
   integer :: rank, ranks, code, flag, number, stamp, i
+  integer(c_int) :: policy(3)
+  integer(c_int), pointer :: lost(:)
 
   call MPI_Init(code)
   call expect(Fenix_Initialized(flag), FENIX_SUCCESS)
@@ -31,6 +33,12 @@ program client
   call expect(merge(1, 0, len(Fenix_last_error()) > 0), 1)
   call expect(Fenix_Data_group_create(1, world, 0, 1, FENIX_DATA_POLICY_IN_MEMORY_RAID, [5, 1, 3], flag), FENIX_SUCCESS)
   call expect(flag, 0)
+  policy = 0
+  call expect(Fenix_Data_group_get_redundancy_policy(1, number, policy, flag), FENIX_SUCCESS)
+  call expect(number, FENIX_DATA_POLICY_IN_MEMORY_RAID)
+  call expect(merge(1, 0, all(policy == [5, 1, 3])), 1)
+  call expect(Fenix_Process_fail_list(lost), 0)
+  call expect(merge(1, 0, associated(lost)), 0)
   call expect(Fenix_Data_member_create(1, 8, c_loc(field), 100, MPI_DOUBLE_PRECISION), FENIX_SUCCESS)
   call expect(Fenix_Data_member_create(1, 3, c_loc(step), 1, MPI_INTEGER), FENIX_SUCCESS)
   call expect(Fenix_Data_member_create(1, 3, c_loc(step), 1, MPI_INTEGER), FENIX_ERROR_INVALID_MEMBERID)
@@ -52,7 +60,7 @@ program client
 
   call expect(Fenix_Data_subset_createv([0, 50], [9, 59], part), FENIX_SUCCESS)
   field = -field
-  call expect(Fenix_Data_member_istore(1, 8, part, request), FENIX_SUCCESS)
+  call expect(Fenix_Data_member_istorev(1, 8, part, request), FENIX_SUCCESS)
   field = 0
   call expect(Fenix_Data_wait(request), FENIX_SUCCESS)
   call expect(Fenix_Data_test(request, flag), FENIX_SUCCESS)
