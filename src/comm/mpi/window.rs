@@ -78,7 +78,8 @@ impl MpiComm {
         asked.finish().and(receiving.finish()).and(sending.finish())
     }
 
-    /// As [`crate::comm::Comm::transfer_in_turn`]. What fails is waited for all the same.
+    /// As [`crate::comm::Comm::transfer_in_turn`]. After a failure nothing more is taken, but all is still received, for
+    /// its senders wait for that.
     pub(super) fn transfer_through_rooms(
         &self,
         tag: Tag,
@@ -103,16 +104,20 @@ impl MpiComm {
             let started = sending.start_send(self, tag, *to, bytes);
             sending.note(started);
         }
+        let mut received = Ok(());
         for (turn, message) in turns.iter().enumerate() {
             match message.and_then(|(_, length)| Some((length, receiving.pop_front()?))) {
                 Some((length, (flight, room))) => {
-                    flight.finish()?;
-                    take(turn, &room[..length]);
+                    received = received.and(flight.finish());
+                    if received.is_ok() {
+                        take(turn, &room[..length]);
+                    }
                     receiving.extend(receive(room));
                 }
-                None => take(turn, &[]),
+                None if received.is_ok() => take(turn, &[]),
+                None => (),
             }
         }
-        sending.finish()
+        received.and(sending.finish())
     }
 }
