@@ -54,4 +54,7 @@ function(stanchion_run_test name)
     PROCESSORS ${ARG_PROCESSORS}
     LABELS "${ARG_LABELS}"
     ENVIRONMENT "${STANCHION_TEST_ENVIRONMENT}")
+  if(mpi IN_LIST ARG_LABELS)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:waiting_sleeps>")
+  endif()
 endfunction()
