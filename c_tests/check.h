@@ -91,26 +91,6 @@ static inline int check_equal(const kvtree* a, const kvtree* b)
 #endif
 
 #ifdef MPI_VERSION
-#include <unistd.h>
-
-/* Ranks that share a core wait for each other's time slices: they repeat less. */
-static inline int check_rounds(int usual)
-{
-  int size, cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  int rounds = size > cores ? usual * cores / (size * 5) : usual;
-  return rounds > 1 ? rounds : 1;
-}
-
-/* Whether ranks share cores: then every collective may take a time slice. STANCHION_TEST_FULL asks for
- * everything all the same. */
-static inline int check_crowded(void)
-{
-  int size;
-  if (getenv("STANCHION_TEST_FULL")) return 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size > (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
 
 /* All ranks, but in reverse order: what tells them apart is not their rank in the world. */
 static inline MPI_Comm check_reversed(int* rank, int* size)

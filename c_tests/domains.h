@@ -64,16 +64,10 @@ static inline void add_loss(int one, int other)
 
 static inline int is_rack(const struct domain* domain) { return domain < domains + RACKS; }
 
-/* Every domain alone, and every two of the outer levels; or only one of each kind. */
-static inline void find_losses(int one_of_a_kind)
+/* Every domain alone, and every two of the outer levels. */
+static inline void find_losses(void)
 {
   enum { OUTER = RACKS + CHASSIS };
-  if (one_of_a_kind) {
-    int kinds[][2] = { { 0, 0 }, { 2, 2 }, { OUTER, OUTER }, { OUTER + NODES, OUTER + NODES }, /* one domain */
-      { 0, 1 }, { 0, 2 }, { 0, 4 }, { 2, 3 }, { 2, 4 } }; /* racks; a rack and a chassis in it, or not; chassis of a rack, or of two */
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) add_loss(kinds[i][0], kinds[i][1]);
-    return;
-  }
   for (int i = 0; i < domain_count; i++) {
     add_loss(i, i);
     for (int j = i + 1; i < OUTER && j < OUTER; j++) add_loss(i, j);

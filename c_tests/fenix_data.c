@@ -82,8 +82,8 @@ static void check_snapshots(int depth)
   CHECK_INT(Fenix_Data_member_create(GROUP, MEMBER, memory, count, MPI_INT), FENIX_SUCCESS);
   CHECK_INT(restored(MEMBER, values, MOST, FENIX_DATA_SNAPSHOT_LATEST), FENIX_ERROR_NODATA_FOUND);
   check_stamps(0, 0);
-  const int rounds = check_crowded() ? 3 : 5;
-  for (int round = 0; round < rounds; round++) {
+  enum { ROUNDS = 5 };
+  for (int round = 0; round < ROUNDS; round++) {
     fill(memory, count, MEMBER, round);
     CHECK_INT(Fenix_Data_member_store(GROUP, MEMBER, FENIX_DATA_SUBSET_FULL), FENIX_SUCCESS);
     commit(3 + round, round % 2);
@@ -101,7 +101,7 @@ static void check_snapshots(int depth)
     CHECK_INT(touched(values, 0, MOST), 0);
   }
   CHECK_INT(restored(MEMBER, values, 4, FENIX_DATA_SNAPSHOT_LATEST), FENIX_WARNING_PARTIAL_RESTORE);
-  CHECK_INT(wrong(values, 0, 4, MEMBER, rounds - 1, rank), 0);
+  CHECK_INT(wrong(values, 0, 4, MEMBER, ROUNDS - 1, rank), 0);
   CHECK_INT(touched(values, 4, MOST), 0);
   CHECK_INT(restored(MEMBER, values, 0, FENIX_DATA_SNAPSHOT_LATEST), FENIX_WARNING_PARTIAL_RESTORE);
   CHECK_INT(restored(MEMBER, values, -1, FENIX_DATA_SNAPSHOT_LATEST), FENIX_ERROR_NOCATEGORY);
@@ -339,7 +339,6 @@ static void check_barrier(void)
 static void check_depths(int policy)
 {
   for (int depth = -1; depth < 3; depth++) {
-    if (check_crowded() && depth != (size + policy) % 4 - 1) continue;
     if (!has_group(&policies[policy], 3, depth)) return;
     check_policy(&policies[policy]);
     check_members();
@@ -355,15 +354,14 @@ int main(int argc, char** argv)
   void (*const checks[])(void) = { check_subsets, check_other_restores, check_all_members, check_attributes, check_barrier };
   begin(&argc, &argv);
   for (int i = 0; i < POLICIES; i++) {
-    if (!is_tested(i)) continue;
     check_depths(i);
     for (int check = 0; check < 5; check++) {
-      if ((check_crowded() && (check + i + size) % 2) || !has_group(&policies[i], 3, 3)) continue;
+      if (!has_group(&policies[i], 3, 3)) continue;
       checks[check]();
       CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
       CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_ERROR_INVALID_GROUPID);
     }
-    for (int all = check_crowded(); all < 2 && has_group(&policies[i], 0, -1); all++) {
+    for (int all = 0; all < 2 && has_group(&policies[i], 0, -1); all++) {
       check_deletes(all);
       CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
     }

@@ -39,12 +39,6 @@ static const struct policy policies[] = {
 
 enum { POLICIES = sizeof policies / sizeof *policies, GROUP = 7 };
 
-/* Where ranks share cores, one of each mode does. */
-static inline int is_tested(int policy)
-{
-  return !check_crowded() || policy == size % 2 || policy == 2 + size % 3;
-}
-
 static inline int create_on(MPI_Comm comm, const struct policy* policy, int first, int depth)
 {
   int value[3] = { policy->value[0], policy->value[1], policy->value[2] }, flag = 99;

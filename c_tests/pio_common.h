@@ -55,14 +55,10 @@ static inline int new_system(int tasks, int rearranger)
   return system;
 }
 
-/* How many I/O tasks are tried: in *numbers, without duplicates. Where ranks share cores, one number for each size. */
+/* How many I/O tasks are tried: in *numbers, without duplicates. */
 static inline int task_numbers(int numbers[3])
 {
   int count = 0;
-  if (check_crowded()) {
-    numbers[0] = size == 4 ? 1 : size == 8 ? 8 : 2;
-    return 1;
-  }
   numbers[count++] = 1;
   if (size > 1) numbers[count++] = 2;
   if (size > 2) numbers[count++] = size;

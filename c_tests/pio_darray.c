@@ -61,7 +61,7 @@ static void check_round_trip(int system, int rearranger, enum pattern pattern, i
 static void check_patterns(int system, int rearranger, int all)
 {
   static const int shapes[][4] = { { 97 }, { 11, 13 }, { 5, 4, 7 }, { 3, 1, 4, 5 } };
-  int every = all ? 1 : check_crowded() ? 8 : 3;
+  int every = all ? 1 : 3;
   for (int pattern = 0; pattern < PATTERNS; pattern++)
     for (int ndims = 1; ndims <= 4; ndims++)
       if ((4 * pattern + ndims + size) % every == 0) check_round_trip(system, rearranger, pattern, ndims, shapes[ndims - 1]);
@@ -257,15 +257,13 @@ static void check_types(int system, int rearranger)
   struct map map = new_map(STRIDE, 1, (int[]){ 90 });
   CHECK_TYPE(short, PIO_SHORT);
   CHECK_TYPE(float, PIO_FLOAT);
-  if (!check_crowded()) {
-    CHECK_TYPE(signed char, PIO_BYTE);
-    CHECK_TYPE(char, PIO_CHAR);
-    CHECK_TYPE(unsigned char, PIO_UBYTE);
-    CHECK_TYPE(unsigned short, PIO_USHORT);
-    CHECK_TYPE(unsigned, PIO_UINT);
-    CHECK_TYPE(unsigned long long, PIO_UINT64);
-    CHECK_TYPE(double, PIO_DOUBLE);
-  }
+  CHECK_TYPE(signed char, PIO_BYTE);
+  CHECK_TYPE(char, PIO_CHAR);
+  CHECK_TYPE(unsigned char, PIO_UBYTE);
+  CHECK_TYPE(unsigned short, PIO_USHORT);
+  CHECK_TYPE(unsigned, PIO_UINT);
+  CHECK_TYPE(unsigned long long, PIO_UINT64);
+  CHECK_TYPE(double, PIO_DOUBLE);
   CHECK_TYPE(int, PIO_INT);
   CHECK_TYPE(long long, PIO_INT64);
   free_map(&map);
@@ -322,7 +320,7 @@ static void check_halos(int system, int rearranger)
 static void check_options(int system, int rearranger)
 {
   static const int pending[] = { 1, 2, 0, PIO_REARR_COMM_UNLIMITED_PEND_REQ };
-  for (int i = check_crowded() ? 2 * (size % 2) : 0; i < 4; i += check_crowded() ? 3 : 1) {
+  for (int i = 0; i < 4; i++) {
     NEED(PIOc_set_rearr_opts(system, PIO_REARR_COMM_P2P, PIO_REARR_COMM_FC_2D_ENABLE, i % 2, i < 2, pending[i], i < 2, i % 2,
                              pending[3 - i]));
     check_round_trip(system, rearranger, SCATTERED, 2, (int[]){ 12, 11 });
@@ -354,19 +352,17 @@ static void check_end(int rearranger)
 
 static void check_all(int tasks, int rearranger)
 {
-  int system = new_system(tasks, rearranger), crowded = check_crowded(), all = !crowded && (tasks == 2 || size == 1);
+  int system = new_system(tasks, rearranger), all = tasks == 2 || size == 1;
   check_patterns(system, rearranger, all);
-  if (tasks == 2 || size == 1) check_large(system, rearranger);
+  if (all) check_large(system, rearranger);
   check_records(system, rearranger);
   check_fill(system, rearranger);
   check_multi(system, rearranger);
   check_buffering(system, rearranger, 1000);
   if (all) check_buffering(system, rearranger, 1 << 20);
-  if (all || (crowded && size == 4)) {
+  if (all) {
     check_types(system, rearranger);
     check_conversion(system, rearranger);
-  }
-  if (all || (crowded && size == 5)) {
     check_halos(system, rearranger);
     check_options(system, rearranger);
   }
@@ -381,7 +377,6 @@ int main(int argc, char** argv)
   for (int t = 0, count = file_types(types); t < count; t++)
     for (int n = 0, numbers = task_numbers(tasks); n < numbers; n++)
       for (int r = 0; r < 2; r++) {
-        if (check_crowded() && (size + t + r) % 2) continue; /* another size has it */
         iotype = types[t];
         check_all(tasks[n], rearrangers[r]);
       }

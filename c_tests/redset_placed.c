@@ -205,7 +205,7 @@ int main(int argc, char** argv)
   MPI_Init(&argc, &argv);
   comm = check_reversed(&rank, &size);
   find_domains(size);
-  find_losses(check_crowded());
+  find_losses();
   redset_init();
   CHECK_INT(mkdir(text("r%d", rank), 0755), 0);
   for (int i = 0; i < FILES; i++) {

@@ -230,8 +230,8 @@ static void losses(struct scheme s, const char* name, int most)
   if (s.type == REDSET_COPY_SINGLE) return;
   loses(s, name, 2, REDUNDANCY);
   loses(s, name, 1, ONE_FILE);
-  if (!check_crowded()) loses(s, name, 2, DATA);
-  if (!check_crowded()) loses(s, name, 1, DESCRIPTOR);
+  loses(s, name, 2, DATA);
+  loses(s, name, 1, DESCRIPTOR);
   for (int i = 0; i < most; i++) {
     unsigned lost = 0;
     int kinds[] = {DATA | REDUNDANCY | DESCRIPTOR, DATA | REDUNDANCY, DATA, DATA | DESCRIPTOR};
@@ -297,7 +297,7 @@ static void every_scheme(long scale, int most)
   protects(single, scale, most);
   protects(xor, scale, most);
   if (size > 3) protects(small, scale, most);
-  int step = check_crowded() ? size : size > 5 ? size - 4 : size > 3 ? size - 3 : 1;
+  int step = size > 5 ? size - 4 : size > 3 ? size - 3 : 1;
   for (int extra = 1; extra < size; extra += step) {
     struct scheme partner = {REDSET_COPY_PARTNER, size, extra}, rs = {REDSET_COPY_RS, size, extra};
     protects(partner, scale, most);
@@ -309,7 +309,7 @@ static void every_scheme(long scale, int most)
 static void large_files(void)
 {
   struct scheme schemes[] = {{REDSET_COPY_PARTNER, size, 1}, {REDSET_COPY_XOR, size, 0}, {REDSET_COPY_RS, size, 2}};
-  for (int i = check_crowded() ? 2 : 0; i < 3; i++) protects(schemes[i], check_size(3 * 1024 * 1024 + 4321, 100000), 1);
+  for (int i = 0; i < 3; i++) protects(schemes[i], check_size(3 * 1024 * 1024 + 4321, 100000), 1);
 }
 
 int main(int argc, char** argv)
@@ -322,17 +322,16 @@ int main(int argc, char** argv)
   CHECK_OK(redset_init());
   if (rank == 0) CHECK(mkdir("data", 0755) == 0 && mkdir("enc", 0755) == 0);
   MPI_Barrier(comm);
-  every_scheme(5000, check_crowded() ? 1 : size < 4 ? 12 : 5);
-  if (!check_crowded()) every_scheme(0, 1);
+  every_scheme(5000, size < 4 ? 12 : 5);
+  every_scheme(0, 1);
   set(REDSET_KEY_CONFIG_CHECKSUM, 0);
-  if (!check_crowded()) every_scheme(3, 3);
-  else protects((struct scheme){REDSET_COPY_XOR, size, 0}, 3, 1);
+  every_scheme(3, 3);
   set(REDSET_KEY_CONFIG_CHECKSUM, 1);
   large_files();
   /* Once more by messages, as between nodes. */
   set(REDSET_KEY_CONFIG_DIRECT, 0);
   large_files();
-  if (!check_crowded()) every_scheme(700, 3);
+  every_scheme(700, 3);
   set(REDSET_KEY_CONFIG_DIRECT, 1);
   /* More ranks are left than a rebuild needs to read from. */
   if (size == 5) protects((struct scheme){REDSET_COPY_RS, 5, 3}, 5000, 4);
