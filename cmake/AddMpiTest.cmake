@@ -4,12 +4,14 @@
 set(STANCHION_TEST_WRAPPER "" CACHE STRING
     "Command put before every test program, e.g. valgrind;--error-exitcode=1")
 
-# Lets Open MPI 4 and 5 run as root and with more ranks than cores, as containers and CI need.
+# Lets Open MPI 4 and 5 run as root and with more ranks than cores, as containers and CI need, and ranks that wait
+# give their core away (waiting_sleeps.c).
 # MPICH does both unasked and ignores the variables.
 set(STANCHION_TEST_ENVIRONMENT
     OMPI_ALLOW_RUN_AS_ROOT=1
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl_vader_single_copy_mechanism=none
     PRTE_ALLOW_RUN_AS_ROOT=1
     PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -194,7 +194,7 @@ pub unsafe extern "C" fn __fenix_data_subset_free(
     subset_specifier: *mut Fenix_Data_subset,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    super::fenix::status(|| unsafe { release(subset_specifier) })
+    super::fenix_errors::status(|| unsafe { release(subset_specifier) })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Redundancy policies of data groups, as C gives and gets them.
 
-use super::fenix::natural;
+use super::fenix_errors::natural;
 use super::stanchion_fenix::{
     STANCHION_FENIX_POLICY_PLACED, declared_path, stanchion_fenix_placed,
 };

@@ -1,6 +1,6 @@
 //! `fenix.h`, process recovery: what a program asks between Fenix_Init and Fenix_Finalize.
 
-use super::fenix::FENIX_SUCCESS;
+use super::fenix_errors::FENIX_SUCCESS;
 use super::fenix_recovery::{MUTED, end, is_initialized, status, with};
 use super::{guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Request, MPI_Status};

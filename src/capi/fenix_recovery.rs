@@ -5,7 +5,7 @@
 //! the stack. The state belongs to the thread that called Fenix_Init, the only one that may jump there: what other
 //! threads meet comes back to them as an error code.
 
-use super::fenix::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
+use super::fenix_errors::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
 use super::fenix_groups::{detach_groups, drop_groups};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};

@@ -1,11 +1,12 @@
 //! `fenix.h`: storing, committing and restoring.
 
-use super::fenix::{
-    FENIX_ERROR_CANCELLED, FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT,
-    FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, FENIX_WARNING_PARTIAL_RESTORE, agree, check_running,
-    common_status, hand_out, in_group, natural, not_newer, rank_in, status, status_of,
-};
+use super::fenix::{check_running, hand_out, in_group, not_newer, rank_in};
 use super::fenix_data_subset::Fenix_Data_subset;
+use super::fenix_errors::{
+    FENIX_ERROR_CANCELLED, FENIX_ERROR_COMMIT_BARRIER, FENIX_ERROR_DATA_WAIT,
+    FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, FENIX_WARNING_PARTIAL_RESTORE, agree, common_status,
+    natural, status, status_of,
+};
 use super::fenix_groups::{Held, with_group};
 use super::fenix_memory::{Elements, Memory};
 use super::fenix_recovery::{Commit, agree_commit};

@@ -22,6 +22,8 @@ pub mod fenix;
 #[cfg(feature = "mpi")]
 pub mod fenix_data_subset;
 #[cfg(feature = "mpi")]
+mod fenix_errors;
+#[cfg(feature = "mpi")]
 mod fenix_groups;
 #[cfg(feature = "mpi")]
 mod fenix_memory;
