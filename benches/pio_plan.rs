@@ -213,6 +213,7 @@ fn cost(ranks: usize, tasks: usize, pattern: &str, rearranger: Rearranger) -> Co
             io_region: None,
             block_size: 1024,
             strict: false,
+            lenient: false,
         };
         COST.set(Cost::default());
         LEFT.set(now());

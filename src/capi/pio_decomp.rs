@@ -29,6 +29,7 @@ pub(super) struct Given<'a> {
     io_region: Option<(Vec<u64>, Vec<u64>)>,
     block_size: u64,
     strict: bool,
+    lenient: bool,
 }
 
 impl<'a> Given<'a> {
@@ -51,13 +52,14 @@ impl<'a> Given<'a> {
             io_region: None,
             block_size: BLOCK.load(Ordering::Relaxed) as u64,
             strict: stanchion_pio::is_strict(),
+            lenient: stanchion_pio::is_lenient(),
         })
     }
 
     /// Of what all ranks must want alike.
     fn digest(&self) -> u64 {
         let kind = self.kind as c_int;
-        let options = (self.read_only, self.block_size, self.strict);
+        let options = (self.read_only, self.block_size, self.strict, self.lenient);
         digest((kind, &self.dims, self.rearranger, options))
     }
 
@@ -72,6 +74,7 @@ impl<'a> Given<'a> {
             io_region: io_region.map(|(start, count)| (&start[..], &count[..])),
             block_size: self.block_size,
             strict: self.strict,
+            lenient: self.lenient,
         }
     }
 }

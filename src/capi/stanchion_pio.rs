@@ -23,6 +23,12 @@ pub(super) fn is_strict() -> bool {
     setting().load(Ordering::Relaxed)
 }
 
+/// Whether entries of a map that are not in the array are taken for holes, as the environment says.
+pub(super) fn is_lenient() -> bool {
+    static LENIENT: OnceLock<bool> = OnceLock::new();
+    *LENIENT.get_or_init(|| std::env::var_os("STANCHION_PIO_BOUNDS").is_some_and(|v| v == "holes"))
+}
+
 /// Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the
 /// default) if an element is in their maps more than once. Before the first call the environment variable
 /// STANCHION_PIO_STRICT decides. To be the same on all ranks.

@@ -25,6 +25,8 @@ pub struct Layout<'a> {
     pub block_size: u64,
     /// Whether an element held in many places is an error for the subset rearranger too, not a warning.
     pub strict: bool,
+    /// Whether an entry of a map that is not in the array is a hole with a warning, not an error.
+    pub lenient: bool,
 }
 
 pub struct Decomp {

@@ -8,6 +8,8 @@
 //!
 //! A rank that fails locally goes on without elements up to the next agreement.
 
+use std::ops::Range;
+
 use super::blocks::{Blocks, Even, Given};
 use super::decomp::Layout;
 use super::map::Map;
@@ -43,12 +45,39 @@ pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Pla
     }
 }
 
+/// This rank's map, in order where `sorted` asks for it.
+fn map_of(layout: &Layout, rank: usize, sorted: impl Fn(Range<u64>) -> bool) -> Result<Map> {
+    let total = total(layout.dims)?;
+    let make = |entries: &[i64]| Map::sorted_within(entries, total, rank, &sorted);
+    match make(layout.map) {
+        Err(wrong @ Error::Bounds { .. }) if layout.lenient => {
+            let (entries, holes) = within_bounds(layout.map, total)?;
+            log!(Warning, "{wrong}; {holes} such entries are taken for holes");
+            make(&entries)
+        }
+        made => made,
+    }
+}
+
+/// Entries with holes in place of those that are not in the array, and how many these are.
+fn within_bounds(entries: &[i64], total: u64) -> Result<(Vec<i64>, usize)> {
+    let mut kept = Vec::new();
+    let room = kept.try_reserve_exact(entries.len());
+    room.map_err(|_| Error::Memory(8 * entries.len() as u64))?;
+    let is_inside = |entry: i64| entry >= 0 && entry as u64 <= total;
+    kept.extend(
+        entries
+            .iter()
+            .map(|&entry| if is_inside(entry) { entry } else { 0 }),
+    );
+    let holes = entries.iter().filter(|entry| !is_inside(**entry)).count();
+    Ok((kept, holes))
+}
+
 fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let rank = system.comm.rank();
     let shares = blocks_of(system, layout).and_then(|blocks| {
-        let map = Map::sorted_within(layout.map, total(layout.dims)?, rank, |part| {
-            blocks.divide(part)
-        })?;
+        let map = map_of(layout, rank, |part| blocks.divide(part))?;
         let map_len = map.length;
         let (shares, globals) = blocks.shares(map)?;
         Ok((blocks, shares, globals, map_len))
@@ -131,8 +160,7 @@ fn share_regions<C: Comm>(
 
 fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let rank = system.comm.rank();
-    let map = total(layout.dims).and_then(|total| Map::new(layout.map, total, rank));
-    let map = agree(&system.comm, map)?;
+    let map = agree(&system.comm, map_of(layout, rank, |_| true))?;
     let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
     let (members, merged) = gather_maps(system, io_rank, &map.globals)?;
     let (merged, gathered) = match merged {

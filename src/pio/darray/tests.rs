@@ -108,6 +108,7 @@ impl Setting {
                 io_region: None,
                 block_size: 1,
                 strict: true,
+                lenient: false,
             };
             Rc::new(Decomp::new(system, &layout).unwrap())
         };

@@ -59,6 +59,7 @@ impl Rank {
             io_region: None,
             block_size: 1,
             strict: true,
+            lenient: false,
         };
         Rc::new(Decomp::new(&self.system, &layout).unwrap())
     }
