@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::decomp::Layout;
+use super::decomp::{Layout, Outside};
 use super::plan::{Plan, Rearranger};
 
 /// All that a plan depends on.
@@ -17,7 +17,7 @@ pub(super) struct Key {
     rearranger: Rearranger,
     read_only: bool,
     strict: bool,
-    lenient: bool,
+    outside: Outside,
     block_size: u64,
     io_region: Option<(Vec<u64>, Vec<u64>)>,
 }
@@ -33,7 +33,7 @@ impl Key {
             rearranger: layout.rearranger,
             read_only: layout.read_only,
             strict: layout.strict,
-            lenient: layout.lenient,
+            outside: layout.outside,
             block_size: layout.block_size,
             io_region: region.map(|(start, count)| (start.to_vec(), count.to_vec())),
         }

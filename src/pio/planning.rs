@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::blocks::{Blocks, Even, Given};
-use super::decomp::Layout;
+use super::decomp::{Layout, Outside};
 use super::map::Map;
 use super::merge::{Merged, merge};
 use super::plan::{Held, Plan, Rearranger};
@@ -50,28 +50,34 @@ fn map_of(layout: &Layout, rank: usize, sorted: impl Fn(Range<u64>) -> bool) -> 
     let total = total(layout.dims)?;
     let make = |entries: &[i64]| Map::sorted_within(entries, total, rank, &sorted);
     match make(layout.map) {
-        Err(wrong @ Error::Bounds { .. }) if layout.lenient => {
-            let (entries, holes) = within_bounds(layout.map, total)?;
-            log!(Warning, "{wrong}; {holes} such entries are taken for holes");
-            make(&entries)
+        Err(wrong @ Error::Bounds { .. }) if layout.outside != Outside::Refused => {
+            let (entries, replaced) = within_bounds(layout, total)?;
+            let map = make(&entries)?;
+            let how = match layout.outside {
+                Outside::Wrapped => "counted on from the beginning of the array",
+                _ => "taken for holes",
+            };
+            log!(Warning, "{wrong}; {replaced} such entries are {how}");
+            Ok(map)
         }
         made => made,
     }
 }
 
-/// Entries with holes in place of those that are not in the array, and how many these are.
-fn within_bounds(entries: &[i64], total: u64) -> Result<(Vec<i64>, usize)> {
+/// The map with something else in place of what is not in the array, and how many entries that is.
+fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
     let mut kept = Vec::new();
-    let room = kept.try_reserve_exact(entries.len());
-    room.map_err(|_| Error::Memory(8 * entries.len() as u64))?;
+    let room = kept.try_reserve_exact(layout.map.len());
+    room.map_err(|_| Error::Memory(8 * layout.map.len() as u64))?;
     let is_inside = |entry: i64| entry >= 0 && entry as u64 <= total;
-    kept.extend(
-        entries
-            .iter()
-            .map(|&entry| if is_inside(entry) { entry } else { 0 }),
-    );
-    let holes = entries.iter().filter(|entry| !is_inside(**entry)).count();
-    Ok((kept, holes))
+    let within = |&entry: &i64| match is_inside(entry) {
+        true => entry,
+        false => layout.outside.replace(entry, total),
+    };
+    kept.extend(layout.map.iter().map(within));
+    let replaced = layout.map.iter().filter(|entry| !is_inside(**entry));
+    let count = replaced.count();
+    Ok((kept, count))
 }
 
 fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {

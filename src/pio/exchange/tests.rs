@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::comm::local::{LocalComm, run};
-use crate::pio::{Decomp, Kind, Layout, Placement, Rearranger};
+use crate::pio::{Decomp, Kind, Layout, Outside, Placement, Rearranger};
 use proptest::prelude::*;
 
 /// A decomposition of all ranks.
@@ -134,7 +134,7 @@ impl Case {
             io_region: None,
             block_size: self.block_size,
             strict: false,
-            lenient: false,
+            outside: Outside::Refused,
         }
     }
 
@@ -461,36 +461,43 @@ fn wrong_maps_are_errors_on_all_ranks() {
     );
 }
 
+/// The maps that become of these, of an array of 10 elements.
+fn kept(maps: &[Vec<i64>], rearranger: Rearranger, outside: Outside) -> Vec<Vec<i64>> {
+    run(maps.len(), |comm| {
+        let placement = Placement {
+            tasks: 2,
+            stride: 1,
+            base: 0,
+        };
+        let system = IoSystem::new(&comm, placement, rearranger).unwrap();
+        let layout = |outside| Layout {
+            kind: Kind::Int,
+            dims: &[10],
+            map: &maps[comm.rank()],
+            rearranger,
+            read_only: false,
+            io_region: None,
+            block_size: 1,
+            strict: true,
+            outside,
+        };
+        let kept = Decomp::new(&system, &layout(outside)).unwrap();
+        // It is not lent to one who wants to know what is wrong.
+        let refused = Decomp::new(&system, &layout(Outside::Refused)).map(drop);
+        assert_eq!(refused.unwrap_err().code(), -36);
+        kept.map()
+    })
+}
+
 #[test]
-fn entries_outside_are_holes_where_that_is_asked_for() {
-    let asked = vec![vec![1, 570, 2], vec![-3, 0, 4], vec![11, i64::MIN, 10]];
-    let meant: Vec<Vec<i64>> = vec![vec![1, 0, 2], vec![0, 0, 4], vec![0, 0, 10]];
+fn entries_outside_are_what_was_asked_for() {
+    let asked = [vec![1, 570, 2], vec![-3, 0, 4], vec![11, i64::MIN, 10]];
+    let holes: [Vec<i64>; 3] = [vec![1, 0, 2], vec![0, 0, 4], vec![0, 0, 10]];
+    let beyond = [vec![1, 573, 2], vec![0, 0, 4], vec![15, 10]];
+    let wrapped: [Vec<i64>; 3] = [vec![1, 3, 2], vec![0, 0, 4], vec![5, 10]];
     for rearranger in [Rearranger::Box, Rearranger::Subset] {
-        let kept = run(asked.len(), |comm| {
-            let placement = Placement {
-                tasks: 2,
-                stride: 1,
-                base: 0,
-            };
-            let system = IoSystem::new(&comm, placement, rearranger).unwrap();
-            let layout = |lenient| Layout {
-                kind: Kind::Int,
-                dims: &[10],
-                map: &asked[comm.rank()],
-                rearranger,
-                read_only: false,
-                io_region: None,
-                block_size: 1,
-                strict: true,
-                lenient,
-            };
-            let kept = Decomp::new(&system, &layout(true)).unwrap();
-            // What was made leniently is not lent to one who wants to know.
-            let refused = Decomp::new(&system, &layout(false)).map(drop);
-            assert_eq!(refused.unwrap_err().code(), -36);
-            kept.map()
-        });
-        assert_eq!(kept, meant);
+        assert_eq!(kept(&asked, rearranger, Outside::Hole), holes);
+        assert_eq!(kept(&beyond, rearranger, Outside::Wrapped), wrapped);
     }
 }
 
