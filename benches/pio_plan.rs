@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use stanchion::comm::local::{self, LocalComm};
 use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Tag};
-use stanchion::pio::{Decomp, IoSystem, Kind, Layout, Placement, Rearranger};
+use stanchion::pio::{Decomp, IoSystem, Kind, Layout, Outside, Placement, Rearranger};
 
 /// Elements of a rank.
 const LENGTH: u64 = 4096;
@@ -213,6 +213,7 @@ fn cost(ranks: usize, tasks: usize, pattern: &str, rearranger: Rearranger) -> Co
             io_region: None,
             block_size: 1024,
             strict: false,
+            outside: Outside::Refused,
         };
         COST.set(Cost::default());
         LEFT.set(now());

@@ -6,6 +6,9 @@ foreach(name pio_decomp pio_map_files pio_errors)
   add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
 endforeach()
 
+add_test_program(pio_bounds pio_bounds.c stanchion)
+add_mpi_test(NAME pio_bounds EXECUTABLE pio_bounds SIZES 4)
+
 if(STANCHION_FILE_LIBS)
   foreach(name pio_darray pio_metadata)
     add_test_program(${name} ${name}.c stanchion)

@@ -11,9 +11,6 @@ pub(crate) use room::{Room, rooms};
 /// As long as on x86; where they are longer, they are asked for in vain.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Below this length a buffer is likely to share its pages with others, and there is little to gain.
-const WORTHWHILE: usize = 1 << 20;
-
 /// A buffer of zeros, or nothing if there is no memory for it.
 pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     if length == 0 {
@@ -24,9 +21,6 @@ pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     let start = unsafe { alloc_zeroed(layout) };
     if start.is_null() {
         return None;
-    }
-    if length >= WORTHWHILE {
-        ask_for_huge_pages(start as usize, length);
     }
     // SAFETY: allocated above by the allocator of `Vec`, with this layout, and all of it is zero.
     Some(unsafe { Vec::from_raw_parts(start, length, length) })

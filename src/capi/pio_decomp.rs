@@ -6,7 +6,7 @@ use super::pio_iosystem::{PIO_REARR_SUBSET, rearranger};
 use super::pio_registry::{self as registry, System, digest, on_system};
 use super::pio_types::PIO_Offset;
 use super::stanchion_pio;
-use crate::pio::{Decomp, Error, Kind, Layout, Rearranger, Result, agree_same};
+use crate::pio::{Decomp, Error, Kind, Layout, Outside, Rearranger, Result, agree_same};
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -29,6 +29,7 @@ pub(super) struct Given<'a> {
     io_region: Option<(Vec<u64>, Vec<u64>)>,
     block_size: u64,
     strict: bool,
+    outside: Outside,
 }
 
 impl<'a> Given<'a> {
@@ -51,13 +52,14 @@ impl<'a> Given<'a> {
             io_region: None,
             block_size: BLOCK.load(Ordering::Relaxed) as u64,
             strict: stanchion_pio::is_strict(),
+            outside: stanchion_pio::outside(),
         })
     }
 
     /// Of what all ranks must want alike.
     fn digest(&self) -> u64 {
         let kind = self.kind as c_int;
-        let options = (self.read_only, self.block_size, self.strict);
+        let options = (self.read_only, self.block_size, self.strict, self.outside);
         digest((kind, &self.dims, self.rearranger, options))
     }
 
@@ -72,6 +74,7 @@ impl<'a> Given<'a> {
             io_region: io_region.map(|(start, count)| (&start[..], &count[..])),
             block_size: self.block_size,
             strict: self.strict,
+            outside: self.outside,
         }
     }
 }

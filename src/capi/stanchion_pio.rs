@@ -4,7 +4,7 @@ use super::pio_errors::status;
 use super::pio_registry::{self as registry, System, on_system};
 use super::{guard, pio_args, ptr};
 use crate::pio::error::EIO;
-use crate::pio::{Decomp, Error, Result, exchange};
+use crate::pio::{Decomp, Error, Outside, Result, exchange};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,16 @@ fn setting() -> &'static AtomicBool {
 /// Whether decompositions that are made now are refused if an element is in their maps more than once.
 pub(super) fn is_strict() -> bool {
     setting().load(Ordering::Relaxed)
+}
+
+/// What entries of a map are that are not in the array, as the environment says.
+pub(super) fn outside() -> Outside {
+    static OUTSIDE: OnceLock<Outside> = OnceLock::new();
+    *OUTSIDE.get_or_init(|| match std::env::var("STANCHION_PIO_BOUNDS").as_deref() {
+        Ok("holes") => Outside::Hole,
+        Ok("wrap") => Outside::Wrapped,
+        _ => Outside::Refused,
+    })
 }
 
 /// Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the

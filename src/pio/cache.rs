@@ -4,19 +4,20 @@
 
 use std::rc::Rc;
 
-use super::decomp::Layout;
+use super::decomp::{Layout, Outside};
 use super::plan::{Plan, Rearranger};
 
 /// All that a plan depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    map: [u64; 4],
+    map: [u64; LANES],
     map_len: usize,
     dims: Vec<u64>,
     element: usize,
     rearranger: Rearranger,
     read_only: bool,
     strict: bool,
+    outside: Outside,
     block_size: u64,
     io_region: Option<(Vec<u64>, Vec<u64>)>,
 }
@@ -32,30 +33,37 @@ impl Key {
             rearranger: layout.rearranger,
             read_only: layout.read_only,
             strict: layout.strict,
+            outside: layout.outside,
             block_size: layout.block_size,
             io_region: region.map(|(start, count)| (start.to_vec(), count.to_vec())),
         }
     }
 }
 
-/// 256 bits that tell maps apart. Four lanes, so that the processor need not wait for one multiplication to
-/// begin the next.
-fn fingerprint(map: &[i64]) -> [u64; 4] {
-    const FACTORS: [u64; 4] = [
+/// So many that the processor need not wait for one multiplication to begin the next.
+const LANES: usize = 8;
+
+/// 512 bits that tell maps apart.
+fn fingerprint(map: &[i64]) -> [u64; LANES] {
+    const FACTORS: [u64; LANES] = [
         0x9e37_79b9_7f4a_7c15,
         0xd6e8_feb8_6659_fd93,
         0xa076_1d64_78bd_642f,
         0xe703_7ed1_a0b4_28db,
+        0x8ebc_6af0_9c88_c6e3,
+        0x5899_65cc_7537_4cc3,
+        0x1d8e_4e27_c47d_124f,
+        0xeb44_acca_b455_d165,
     ];
     let fold = |lane: u64, entry: i64, factor: u64| {
         let product = u128::from(lane ^ entry as u64) * u128::from(factor);
         product as u64 ^ (product >> 64) as u64
     };
-    let mut lanes = [1, 2, 3, 4];
-    let groups = map.chunks_exact(4);
+    let mut lanes = [1, 2, 3, 4, 5, 6, 7, 8];
+    let groups = map.chunks_exact(LANES);
     let rest = groups.remainder();
     for group in groups {
-        for lane in 0..4 {
+        for lane in 0..LANES {
             lanes[lane] = fold(lanes[lane], group[lane], FACTORS[lane]);
         }
     }

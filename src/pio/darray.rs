@@ -4,14 +4,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::error::different;
+use super::exchange::Homeward;
 use super::file::Description;
 use super::memory::Loan;
-use super::{Decomp, Error, File, Regions, Result, agree_with, exchange};
+use super::{Decomp, Error, File, Result, agree_with, exchange};
 use crate::comm::Comm;
 
 mod buffer;
 mod fit;
 mod flush;
+mod reading;
 mod serial;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ use buffer::Entry;
 pub use buffer::{buffer_limit, set_buffer_limit};
 use fit::Fit;
 pub(super) use flush::{flush, write_out};
+use reading::Reading;
 
 /// Takes over this rank's part of one array; it is written when the buffer is full, at the next sync or
 /// close. `fill` is one element for places that no rank holds. Collective.
@@ -212,78 +215,24 @@ pub fn read<C: Comm>(
 ) -> Result<()> {
     let variable = file.describe(&[var])?.swap_remove(0);
     flush(file)?;
-    let element = decomp.kind.size();
+    let system = file.system.clone();
+    let fit = Fit::new(var, &variable, &decomp.dims, file.frame(var).max(0));
+    let digest = digest(&(var, fit.as_ref().ok()));
+    let dimensions = variable.dims.len();
+    let reading = Reading::new(var, decomp, fit, dimensions);
+    let (read, homeward) = reading.take(file, array);
+    let homeward = match &system.io {
+        Some(io) if decomp.plan.reads_blocks => Homeward::cross(homeward, io, &read, array),
+        _ => homeward,
+    };
     let checked = long_enough(decomp, 1, array.len());
-    let room = Room::new(file, &variable, var, decomp);
-    let (mut room, prepared) = match room {
-        Ok(room) => (room, Ok(())),
-        Err(error) => (Room::none(variable.dims.len()), Err(error)),
-    };
-    let read = read_held(file, var, decomp, &mut room);
-    let digest = digest(&(var, room.fit));
     let mut words = [digest, !digest];
-    agree_with(
-        &file.system.comm,
-        checked.and(prepared).and(read),
-        &mut words,
-    )?;
+    let homeward = agree_with(&system.comm, checked.and(homeward), &mut words)?;
     if words[0] != !words[1] {
-        return Err(different(&file.system.comm, "variables or records"));
+        return Err(different(&system.comm, "variables or records"));
     }
-    let array = &mut array[..decomp.map_len() * element];
-    exchange::distribute(&file.system, &decomp.plan, element, &room.held, array)
-}
-
-/// What an I/O task reads.
-struct Room {
-    fit: Option<Fit>,
-    placed: Option<Regions>,
-    held: Loan,
-}
-
-impl Room {
-    fn new<C: Comm>(
-        file: &File<C>,
-        variable: &Description,
-        var: i32,
-        decomp: &Decomp,
-    ) -> Result<Self> {
-        let fit = Fit::new(var, variable, &decomp.dims, file.frame(var).max(0))?;
-        let regions = decomp.plan.read();
-        let bytes = regions.elements().saturating_mul(decomp.kind.size() as u64);
-        Ok(Self {
-            fit: Some(fit),
-            placed: fit.place(regions)?,
-            held: file.system.spare.borrow(bytes)?,
-        })
-    }
-
-    /// For a task that cannot read but takes part.
-    fn none(dimensions: usize) -> Self {
-        Self {
-            fit: None,
-            placed: Some(Regions::new(dimensions)),
-            held: Loan::default(),
-        }
-    }
-}
-
-fn read_held<C: Comm>(
-    file: &mut File<C>,
-    var: i32,
-    decomp: &Decomp,
-    room: &mut Room,
-) -> Result<()> {
-    let Some(io) = &file.system.io else {
-        return Ok(());
-    };
-    let regions = room.placed.as_ref().unwrap_or(decomp.plan.read());
-    let (kind, data) = (decomp.kind, &mut room.held[..]);
-    match &mut file.format {
-        Some(format) if file.parallel => format.read(var, kind, regions, data),
-        Some(format) => serial::read(io, Some(&mut **format), var, kind, regions, data),
-        None => serial::read(io, None, var, kind, regions, data),
-    }
+    let array = &mut array[..decomp.map_len() * decomp.kind.size()];
+    homeward.arrive(&system, &read, array)
 }
 
 fn long_enough(decomp: &Decomp, arrays: usize, given: usize) -> Result<()> {

@@ -8,6 +8,27 @@ use super::planning;
 use super::{IoSystem, Kind, Result};
 use crate::comm::{Comm, Op};
 
+/// What becomes of an entry of a map that is not in the array. All but the first comes with a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Outside {
+    #[default]
+    Refused,
+    Hole,
+    /// Beyond the end one counts on from the beginning.
+    Wrapped,
+}
+
+impl Outside {
+    /// What stands in the place of such an entry in an array of `total` elements.
+    pub(super) fn replace(self, entry: i64, total: u64) -> i64 {
+        match self {
+            Outside::Wrapped if entry > 0 => ((entry as u64 - 1) % total) as i64 + 1,
+            Outside::Hole => 0,
+            _ => entry,
+        }
+    }
+}
+
 /// What a rank asks for.
 #[derive(Clone, Debug)]
 pub struct Layout<'a> {
@@ -25,6 +46,8 @@ pub struct Layout<'a> {
     pub block_size: u64,
     /// Whether an element held in many places is an error for the subset rearranger too, not a warning.
     pub strict: bool,
+    /// What an entry of a map is that is not in the array.
+    pub outside: Outside,
 }
 
 pub struct Decomp {

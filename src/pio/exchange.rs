@@ -14,7 +14,13 @@ use super::{Error, IoSystem, Plan, Result, agree};
 use crate::comm::{Comm, Tag};
 use inflow::{Inflow, parts_of};
 
+mod dealer;
+mod homeward;
 mod inflow;
+
+pub(in crate::pio) use dealer::Source;
+pub use homeward::to_compute;
+pub(in crate::pio) use homeward::{Homeward, comes_in_pieces};
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -137,79 +143,6 @@ fn to_blocks<C: Comm>(
     Ok(blocks)
 }
 
-/// Brings what the I/O tasks read ([`Plan::read`]; empty elsewhere) into the arrays of all ranks. Holes keep
-/// what they had. Collective over the I/O system.
-pub fn distribute<C: Comm>(
-    system: &IoSystem<C>,
-    plan: &Plan,
-    element: usize,
-    read: &[u8],
-    array: &mut [u8],
-) -> Result<()> {
-    if !plan.reads_blocks {
-        return to_compute(system, plan, element, read, array);
-    }
-    let moved = match &system.io {
-        Some(io) => from_blocks(io, &system.spare, plan, element, read),
-        None => Ok(Loan::default()),
-    };
-    let held = agree(&system.comm, moved)?;
-    to_compute(system, plan, element, &held, array)
-}
-
-fn from_blocks<C: Comm>(
-    io: &C,
-    spare: &Rc<Spare>,
-    plan: &Plan,
-    element: usize,
-    blocks: &[u8],
-) -> Result<Loan> {
-    let route = &plan.second;
-    let landing = Landing::new(io, &route.out, true, element);
-    let (own, others) = landing.own(&route.into);
-    let buffers = || {
-        check(blocks.len() as u64 == route.length * element as u64)?;
-        let packed = room_for_scattered(spare, &others, element)?;
-        let held = room(spare, plan.first.length, element)?;
-        Ok((held, packed, landing.room(spare)?))
-    };
-    let (mut held, mut packed, mut aside) = agree(io, buffers())?;
-    let going = Going {
-        messages: outgoing(&others, element, blocks, &mut packed),
-        own: own.map(|leg| (leg, blocks)),
-    };
-    let how = (FROM_BLOCKS, FlowControl::default());
-    landing.carry(io, how, &going, &mut aside, &mut held)?;
-    Ok(held)
-}
-
-/// As [`distribute`] from what the rearranger lets the I/O task hold ([`Plan::held`]).
-pub fn to_compute<C: Comm>(
-    system: &IoSystem<C>,
-    plan: &Plan,
-    element: usize,
-    held: &[u8],
-    array: &mut [u8],
-) -> Result<()> {
-    let (comm, route) = (&system.comm, &plan.first);
-    let spare = &system.spare;
-    let landing = Landing::new(comm, &route.out, true, element);
-    let (own, others) = landing.own(&route.into);
-    let buffers = || {
-        check(held.len() as u64 == route.length * element as u64)?;
-        check(array.len() >= plan.map_len() * element)?;
-        let packed = room_for_scattered(spare, &others, element)?;
-        Ok((packed, landing.room(spare)?))
-    };
-    let (mut packed, mut aside) = agree(comm, buffers())?;
-    let going = Going {
-        messages: outgoing(&others, element, held, &mut packed),
-        own: own.map(|leg| (leg, held)),
-    };
-    let how = (TO_COMPUTE, system.flow.get().to_compute);
-    landing.carry(comm, how, &going, &mut aside, array)
-}
-
 fn check(fits: bool) -> Result<()> {
     let wrong = || Error::Invalid("a buffer is not as long as the decomposition says".into());
     fits.then_some(()).ok_or_else(wrong)
@@ -323,11 +256,16 @@ impl<'a> Landing<'a> {
         room(spare, elements, self.element)
     }
 
+    /// Where the rank's own leg goes, if it does so without a detour.
+    fn own_start(&self) -> Option<usize> {
+        let lands = self.legs.iter().find(|leg| leg.rank == self.own);
+        lands.and_then(|leg| self.direct(leg))
+    }
+
     /// Of the legs that go out, the rank's own, if it goes from place to place without a detour; and those that become
     /// messages.
     fn own<'b>(&self, out: &'b [Leg]) -> (Option<&'b Leg>, Vec<&'b Leg>) {
-        let lands = self.legs.iter().find(|leg| leg.rank == self.own);
-        let direct = lands.is_some_and(|leg| self.direct(leg).is_some());
+        let direct = self.own_start().is_some();
         let is_own = |leg: &&Leg| direct && leg.rank == self.own;
         let others = out.iter().filter(|leg| !is_own(leg)).collect();
         (out.iter().find(is_own), others)

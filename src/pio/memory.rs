@@ -18,10 +18,11 @@ const SPARE_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 #[derive(Debug, Default)]
 pub(super) struct Spare(RefCell<Vec<Vec<u8>>>);
 
-/// A buffer that goes back where it came from.
+/// A buffer that goes back where it came from, of which so many bytes are lent.
 #[derive(Debug, Default)]
 pub struct Loan {
     bytes: Vec<u8>,
+    length: usize,
     home: Weak<Spare>,
 }
 
@@ -36,18 +37,18 @@ impl Spare {
                 Some(bytes) => bytes,
                 None => fresh(length)?,
             },
+            length: length as usize,
             home: Rc::downgrade(self),
         })
     }
 
-    /// One that is large enough, but not much too large.
+    /// The smallest that is large enough, but not much too large.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
         let mut spare = self.0.borrow_mut();
         let fits = |bytes: &Vec<u8>| (length..=length.saturating_mul(2)).contains(&bytes.len());
-        let found = spare.iter().rposition(fits)?;
-        let mut bytes = spare.remove(found);
-        bytes.truncate(length);
-        Some(bytes)
+        let fitting = spare.iter().enumerate().rev().filter(|one| fits(one.1));
+        let (found, _) = fitting.min_by_key(|(_, bytes)| bytes.len())?;
+        Some(spare.remove(found))
     }
 
     fn give_back(&self, bytes: Vec<u8>) {
@@ -72,13 +73,13 @@ impl Deref for Loan {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[..self.length]
     }
 }
 
 impl DerefMut for Loan {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
+        &mut self.bytes[..self.length]
     }
 }
 
@@ -159,6 +160,26 @@ mod tests {
         assert_eq!((second.as_ptr(), second.len()), (place, 80));
         let third = spare.borrow(80).unwrap();
         assert_ne!(third.as_ptr(), place);
+    }
+
+    #[test]
+    fn what_lent_a_part_of_itself_lends_all_of_itself_again() {
+        let spare = Rc::new(Spare::default());
+        let large = spare.borrow(100).unwrap();
+        let place = large.as_ptr();
+        drop(large);
+        drop(spare.borrow(60).unwrap());
+        assert_eq!(spare.borrow(100).unwrap().as_ptr(), place);
+    }
+
+    #[test]
+    fn a_small_buffer_does_not_take_a_large_one() {
+        let spare = Rc::new(Spare::default());
+        let loans = [60, 100].map(|length| spare.borrow(length).unwrap());
+        let places = loans.each_ref().map(|loan| loan.as_ptr());
+        drop(loans);
+        let again = [60, 100].map(|length| spare.borrow(length).unwrap());
+        assert_eq!(again.each_ref().map(|loan| loan.as_ptr()), places);
     }
 
     #[test]

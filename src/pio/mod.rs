@@ -43,7 +43,7 @@ mod regions;
 mod route;
 pub mod sequence;
 
-pub use decomp::{Decomp, Layout};
+pub use decomp::{Decomp, Layout, Outside};
 pub use error::{Error, Result, agree, agree_same, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};

@@ -38,6 +38,43 @@ pub(super) fn unpack_next(
     }
 }
 
+/// Takes the elements at the next places below `end` of an array, of which `piece` is what lies from `start` on. Returns
+/// how many bytes they are.
+pub(super) fn pack_below(
+    places: &mut Cursor,
+    (start, end): (u64, u64),
+    element: usize,
+    piece: &[u8],
+    packed: &mut [u8],
+) -> usize {
+    match element {
+        1 => pack_below_sized::<1>(places, (start, end), piece, packed),
+        2 => pack_below_sized::<2>(places, (start, end), piece, packed),
+        4 => pack_below_sized::<4>(places, (start, end), piece, packed),
+        _ => pack_below_sized::<8>(places, (start, end), piece, packed),
+    }
+}
+
+fn pack_below_sized<const N: usize>(
+    places: &mut Cursor,
+    (start, end): (u64, u64),
+    piece: &[u8],
+    packed: &mut [u8],
+) -> usize {
+    let mut done = 0;
+    while let Some(run) = places.take_below(end) {
+        let length = run.count() as usize * N;
+        let start = run.start - start;
+        pack_run::<N>(
+            &Run { start, ..run },
+            piece,
+            &mut packed[done..done + length],
+        );
+        done += length;
+    }
+    done
+}
+
 fn unpack_next_sized<const N: usize>(
     places: &mut Cursor,
     mut count: u64,

@@ -97,7 +97,7 @@ impl Plan {
         }
     }
 
-    /// What this I/O task takes from the file, in the order of the buffer that `exchange::distribute` wants.
+    /// What this I/O task takes from the file, in the order of the buffer that [`super::exchange::Homeward`] wants.
     pub fn read(&self) -> &Regions {
         if self.reads_blocks {
             &self.blocks

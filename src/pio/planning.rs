@@ -8,8 +8,10 @@
 //!
 //! A rank that fails locally goes on without elements up to the next agreement.
 
+use std::ops::Range;
+
 use super::blocks::{Blocks, Even, Given};
-use super::decomp::Layout;
+use super::decomp::{Layout, Outside};
 use super::map::Map;
 use super::merge::{Merged, merge};
 use super::plan::{Held, Plan, Rearranger};
@@ -43,12 +45,45 @@ pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Pla
     }
 }
 
+/// This rank's map, in order where `sorted` asks for it.
+fn map_of(layout: &Layout, rank: usize, sorted: impl Fn(Range<u64>) -> bool) -> Result<Map> {
+    let total = total(layout.dims)?;
+    let make = |entries: &[i64]| Map::sorted_within(entries, total, rank, &sorted);
+    match make(layout.map) {
+        Err(wrong @ Error::Bounds { .. }) if layout.outside != Outside::Refused => {
+            let (entries, replaced) = within_bounds(layout, total)?;
+            let map = make(&entries)?;
+            let how = match layout.outside {
+                Outside::Wrapped => "counted on from the beginning of the array",
+                _ => "taken for holes",
+            };
+            log!(Warning, "{wrong}; {replaced} such entries are {how}");
+            Ok(map)
+        }
+        made => made,
+    }
+}
+
+/// The map with something else in place of what is not in the array, and how many entries that is.
+fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
+    let mut kept = Vec::new();
+    let room = kept.try_reserve_exact(layout.map.len());
+    room.map_err(|_| Error::Memory(8 * layout.map.len() as u64))?;
+    let is_inside = |entry: i64| entry >= 0 && entry as u64 <= total;
+    let within = |&entry: &i64| match is_inside(entry) {
+        true => entry,
+        false => layout.outside.replace(entry, total),
+    };
+    kept.extend(layout.map.iter().map(within));
+    let replaced = layout.map.iter().filter(|entry| !is_inside(**entry));
+    let count = replaced.count();
+    Ok((kept, count))
+}
+
 fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let rank = system.comm.rank();
     let shares = blocks_of(system, layout).and_then(|blocks| {
-        let map = Map::sorted_within(layout.map, total(layout.dims)?, rank, |part| {
-            blocks.divide(part)
-        })?;
+        let map = map_of(layout, rank, |part| blocks.divide(part))?;
         let map_len = map.length;
         let (shares, globals) = blocks.shares(map)?;
         Ok((blocks, shares, globals, map_len))
@@ -131,8 +166,7 @@ fn share_regions<C: Comm>(
 
 fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let rank = system.comm.rank();
-    let map = total(layout.dims).and_then(|total| Map::new(layout.map, total, rank));
-    let map = agree(&system.comm, map)?;
+    let map = agree(&system.comm, map_of(layout, rank, |_| true))?;
     let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
     let (members, merged) = gather_maps(system, io_rank, &map.globals)?;
     let (merged, gathered) = match merged {

@@ -427,6 +427,11 @@ impl Cursor<'_> {
         Some(run.block_at(self.block) + self.offset)
     }
 
+    /// How many numbers follow each other from the next on, as far as it is known without a look at the next run.
+    pub(super) fn ahead(&self) -> u64 {
+        self.current().map_or(0, |run| run.length - self.offset)
+    }
+
     /// Goes on by so many numbers.
     pub(super) fn skip(&mut self, mut count: u64) {
         while let Some(run) = self.take(count) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::convert::convert;
 use super::super::format::memory::{self as in_memory, Disk, Memory};
-use super::super::{IoSystem, Kind, Layout, Placement, Rearranger};
+use super::super::{IoSystem, Kind, Layout, Outside, Placement, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
 
@@ -108,6 +108,7 @@ impl Setting {
                 io_region: None,
                 block_size: 1,
                 strict: true,
+                outside: Outside::Refused,
             };
             Rc::new(Decomp::new(system, &layout).unwrap())
         };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::comm::local::{LocalComm, run};
-use crate::pio::{Decomp, Kind, Layout, Placement, Rearranger};
+use crate::pio::{Decomp, Kind, Layout, Outside, Placement, Rearranger};
 use proptest::prelude::*;
 
 /// A decomposition of all ranks.
@@ -134,6 +134,7 @@ impl Case {
             io_region: None,
             block_size: self.block_size,
             strict: false,
+            outside: Outside::Refused,
         }
     }
 
@@ -198,6 +199,64 @@ struct Seen {
 const FILL: u8 = 0xf1;
 const UNTOUCHED: u8 = 0x33;
 
+/// Brings what the I/O tasks read to the ranks.
+fn distribute(
+    system: &IoSystem<LocalComm>,
+    plan: &Plan,
+    element: usize,
+    read: &[u8],
+    array: &mut [u8],
+) -> Result<()> {
+    let mut homeward = Homeward::new(system, plan, element, false)?;
+    homeward.take(read, array)?;
+    arrive(system, plan, homeward, read, array)
+}
+
+/// As [`distribute`], in pieces of different lengths where that can be.
+fn distribute_pieces(
+    system: &IoSystem<LocalComm>,
+    plan: &Plan,
+    element: usize,
+    read: &[u8],
+    array: &mut [u8],
+) -> Result<()> {
+    struct Slices<'a>(usize, &'a [u8], usize);
+    impl Source for Slices<'_> {
+        fn next(&self) -> Option<u64> {
+            let left = self.1.len() / self.2;
+            (left > 0).then(|| left.min(1 + self.0 % 7) as u64)
+        }
+
+        fn read(&mut self, place: &mut [u8]) -> Result<()> {
+            let (now, later) = self.1.split_at(place.len());
+            place.copy_from_slice(now);
+            (self.0, self.1) = (self.0 + 3, later);
+            Ok(())
+        }
+    }
+    if !comes_in_pieces(plan) {
+        return distribute(system, plan, element, read, array);
+    }
+    let mut homeward = Homeward::new(system, plan, element, true)?;
+    let mut source = Slices(system.comm.rank(), read, element);
+    homeward.take_pieces(&mut source, &mut [0; 7 * 8], array)?;
+    arrive(system, plan, homeward, &[], array)
+}
+
+fn arrive(
+    system: &IoSystem<LocalComm>,
+    plan: &Plan,
+    homeward: Homeward,
+    read: &[u8],
+    array: &mut [u8],
+) -> Result<()> {
+    let homeward = match &system.io {
+        Some(io) if plan.reads_blocks => Homeward::cross(Ok(homeward), io, read, array)?,
+        _ => homeward,
+    };
+    homeward.arrive(system, read, array)
+}
+
 fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let system = case.system(&comm);
     let (rank, size) = (comm.rank(), case.kind.size());
@@ -228,6 +287,9 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let mut back = [(); 2].map(|()| vec![UNTOUCHED; case.maps[rank].len() * size]);
     distribute(&system, plan, size, &read, &mut back[0]).unwrap();
     to_compute(&system, plan, size, &held_buffer, &mut back[1]).unwrap();
+    let mut again = vec![UNTOUCHED; back[0].len()];
+    distribute_pieces(&system, plan, size, &read, &mut again).unwrap();
+    assert_eq!(again, back[0]);
     let task = system.groups.task_of(rank);
     Seen {
         held: case.elements(&plan.held()),
@@ -397,6 +459,46 @@ fn wrong_maps_are_errors_on_all_ranks() {
             .iter()
             .all(Result::is_ok)
     );
+}
+
+/// The maps that become of these, of an array of 10 elements.
+fn kept(maps: &[Vec<i64>], rearranger: Rearranger, outside: Outside) -> Vec<Vec<i64>> {
+    run(maps.len(), |comm| {
+        let placement = Placement {
+            tasks: 2,
+            stride: 1,
+            base: 0,
+        };
+        let system = IoSystem::new(&comm, placement, rearranger).unwrap();
+        let layout = |outside| Layout {
+            kind: Kind::Int,
+            dims: &[10],
+            map: &maps[comm.rank()],
+            rearranger,
+            read_only: false,
+            io_region: None,
+            block_size: 1,
+            strict: true,
+            outside,
+        };
+        let kept = Decomp::new(&system, &layout(outside)).unwrap();
+        // It is not lent to one who wants to know what is wrong.
+        let refused = Decomp::new(&system, &layout(Outside::Refused)).map(drop);
+        assert_eq!(refused.unwrap_err().code(), -36);
+        kept.map()
+    })
+}
+
+#[test]
+fn entries_outside_are_what_was_asked_for() {
+    let asked = [vec![1, 570, 2], vec![-3, 0, 4], vec![11, i64::MIN, 10]];
+    let holes: [Vec<i64>; 3] = [vec![1, 0, 2], vec![0, 0, 4], vec![0, 0, 10]];
+    let beyond = [vec![1, 573, 2], vec![0, 0, 4], vec![15, 10]];
+    let wrapped: [Vec<i64>; 3] = [vec![1, 3, 2], vec![0, 0, 4], vec![5, 10]];
+    for rearranger in [Rearranger::Box, Rearranger::Subset] {
+        assert_eq!(kept(&asked, rearranger, Outside::Hole), holes);
+        assert_eq!(kept(&beyond, rearranger, Outside::Wrapped), wrapped);
+    }
 }
 
 #[test]

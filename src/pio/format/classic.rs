@@ -42,6 +42,9 @@ pub(super) trait Library {
     fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
         self.write(file, std::slice::from_mut(write))
     }
+    fn get_piece(&mut self, file: &Handle, read: &mut Write) -> Result<()> {
+        self.read(file, read.var, read.kind, read.regions, read.data)
+    }
     fn end_pieces(&mut self, _file: &Handle) -> Result<()> {
         Ok(())
     }
@@ -348,6 +351,10 @@ impl<L: Library> Format for Classic<L> {
 
     fn put_piece(&mut self, write: &mut Write) -> Result<()> {
         self.library.put_piece(&self.handle, write)
+    }
+
+    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
+        self.library.get_piece(&self.handle, read)
     }
 
     fn end_pieces(&mut self) -> Result<()> {

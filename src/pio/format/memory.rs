@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::super::{Error, File, IoSystem, Kind, Regions, Result};
+use super::pieces::cut;
 use super::{Attribute, Counts, Format, GLOBAL, Variable, Write};
 use crate::comm::Comm;
 use crate::comm::local::LocalComm;
@@ -104,6 +105,11 @@ impl Memory {
 
     /// Calls that change or move something begin here: all tasks must be in the same one.
     fn enter(&mut self, call: &'static str, vars: &[i32]) -> Result<()> {
+        self.meet(call, vars);
+        self.count(call)
+    }
+
+    fn meet(&self, call: &'static str, vars: &[i32]) {
         if let Some(tasks) = &self.tasks {
             let mut mine = call.as_bytes().to_vec();
             vars.iter()
@@ -114,7 +120,6 @@ impl Memory {
             let same = all.chunks(4).all(|other| other == sum);
             assert!(same, "I/O tasks are in different calls, one in {call}");
         }
-        self.count(call)
     }
 
     /// Every call begins here.
@@ -166,6 +171,15 @@ impl Memory {
         let dims = own.dims.iter();
         let lengths = dims.map(|dim| self.header.dims[*dim as usize].1).collect();
         Ok((own.kind, lengths, own.fill))
+    }
+
+    fn read_one(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
+        self.in_order("read")?;
+        let (stored, lengths, fill) = self.shape(var)?;
+        let disk = self.disk.lock();
+        let place = cells::Place { var, regions };
+        disk.cells
+            .read(place, (stored, &fill), &lengths, kind, data)
     }
 
     fn write_one(&mut self, write: &mut Write) -> Result<()> {
@@ -407,13 +421,37 @@ impl Format for Memory {
         ended.fold(Ok(()), Result::and)
     }
 
+    /// Every other variable is written and read in pieces.
+    fn begin_pieces(&mut self, parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+        const PIECE: u64 = 5;
+        let vars: Vec<_> = parts.iter().map(|part| part.0).collect();
+        if vars.iter().any(|var| var % 2 == 0) {
+            return Ok(None);
+        }
+        self.writes += 1;
+        // What fails here fails on all tasks.
+        self.meet("begin_pieces", &vars);
+        let pieces = parts.iter().map(|part| cut(part.2, |_| PIECE).into_owned());
+        Ok(Some(pieces.collect()))
+    }
+
+    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
+        self.count("put_piece")?;
+        self.in_order("put_piece")?;
+        self.write_one(write)
+    }
+
+    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
+        self.count("get_piece")?;
+        self.read_one(read.var, read.kind, read.regions, read.data)
+    }
+
+    fn end_pieces(&mut self) -> Result<()> {
+        self.enter("end_pieces", &[])
+    }
+
     fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
         self.enter("read", &[var])?;
-        self.in_order("read")?;
-        let (stored, lengths, fill) = self.shape(var)?;
-        let disk = self.disk.lock();
-        let place = cells::Place { var, regions };
-        disk.cells
-            .read(place, (stored, &fill), &lengths, kind, data)
+        self.read_one(var, kind, regions, data)
     }
 }

@@ -129,9 +129,9 @@ pub trait Format {
     /// of them are in the file, or handed to it, on return.
     fn write(&mut self, writes: &mut [Write]) -> Result<()>;
 
-    /// Whether regions of these variables are better written piece by piece, as soon as there are data for one; and
-    /// then which pieces, in the order of the buffer. With a parallel library all I/O tasks ask, and are told the same.
-    /// `end_pieces` must follow, and nothing but pieces may be written until then.
+    /// Whether regions of these variables are better written piece by piece, as soon as there are data for one, or read
+    /// so; and then which pieces, in the order of the buffer. With a parallel library all I/O tasks ask, and are told
+    /// the same. `end_pieces` must follow, and nothing but pieces may be written or read until then.
     fn begin_pieces(&mut self, _parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
         Ok(None)
     }
@@ -139,6 +139,11 @@ pub trait Format {
     /// Writes one of the pieces; each task on its own. The contents of `data` may be lost.
     fn put_piece(&mut self, write: &mut Write) -> Result<()> {
         self.write(std::slice::from_mut(write))
+    }
+
+    /// Reads one of the pieces; each task on its own.
+    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
+        self.read(read.var, read.kind, read.regions, read.data)
     }
 
     fn end_pieces(&mut self) -> Result<()> {
@@ -149,7 +154,7 @@ pub trait Format {
     fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()>;
 }
 
-/// What goes into one variable.
+/// What goes into one variable, or comes from it.
 pub struct Write<'a> {
     pub var: i32,
     pub kind: Kind,

@@ -153,7 +153,11 @@ impl Library for Pnetcdf {
     }
 
     fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
-        transfer::put_piece(file, write)
+        transfer::piece(file, &PUT, write)
+    }
+
+    fn get_piece(&mut self, file: &Handle, read: &mut Write) -> Result<()> {
+        transfer::piece(file, &GET, read)
     }
 
     fn end_pieces(&mut self, file: &Handle) -> Result<()> {

@@ -59,6 +59,7 @@ impl Rank {
             io_region: None,
             block_size: 1,
             strict: true,
+            outside: Outside::Refused,
         };
         Rc::new(Decomp::new(&self.system, &layout).unwrap())
     }

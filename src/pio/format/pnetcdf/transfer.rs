@@ -174,9 +174,9 @@ pub(super) fn begin_pieces(
     Ok(Some(pieces.collect()))
 }
 
-pub(super) fn put_piece(file: &Handle, write: &mut Write) -> Result<()> {
+pub(super) fn piece(file: &Handle, direction: &Direction, write: &mut Write) -> Result<()> {
     check_buffer(write.kind, write.regions, write.data)?;
-    let call = of_kind(&PUT.direct, write.kind);
+    let call = of_kind(&direction.direct, write.kind);
     let mut data = write.data.as_mut_ptr();
     let mut verdict = Verdict::default();
     for (start, counts) in write.regions.iter() {
