@@ -220,6 +220,9 @@ impl Layout {
         let mut target = 0;
         let mut turning = self.turning(file, tile, frame);
         for (step, &degree) in symmetric.degrees().iter().enumerate() {
+            if step == 1 {
+                rest = turning.moved(target, rest);
+            }
             let (below, start) = self.below(step, target, degree);
             target = start + turning.forward(below, rest % degree) as usize;
             rest /= degree;
@@ -245,8 +248,9 @@ impl Layout {
             path[step] = index;
             index = self.parent(step, index);
         }
-        let mut number = place.frame % self.rows * symmetric.targets();
         let mut turning = self.turning(file, tile, place.frame);
+        // The place of the domain of the first level, and the place inside of it.
+        let (mut first, mut inside) = (0, 0);
         let (mut parent, mut weight) = (0, 1);
         for (step, &degree) in symmetric.degrees().iter().enumerate() {
             let (below, start) = self.below(step, parent, degree);
@@ -254,10 +258,18 @@ impl Layout {
             if digit >= degree {
                 return Ok(None);
             }
-            number += u64::from(digit) * weight;
-            weight *= u64::from(degree);
+            if step == 0 {
+                first = digit;
+            } else {
+                inside += digit * weight;
+                weight *= degree;
+            }
             parent = path[step];
         }
+        let inside = u64::from(turning.moved_back(path[0], inside));
+        let number = place.frame % self.rows * symmetric.targets()
+            + inside * u64::from(symmetric.degrees()[0])
+            + u64::from(first);
         let group = tile
             .checked_mul(self.groups)
             .and_then(|group| group.checked_add(number / self.group));
@@ -339,7 +351,7 @@ fn check_fan_out(tree: &Tree, levels: &[usize]) -> Result<()> {
     Ok(())
 }
 
-fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+pub(super) fn greatest_common_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
         _ => greatest_common_divisor(other, one % other),

@@ -383,23 +383,20 @@ fn rebuild_loads(layout: &Layout, file: File, tiles: u64) -> Vec<f64> {
 
 #[test]
 fn a_rebuild_loads_all_survivors_alike() {
-    // Motr's permutations give 4 to 31. Of the second tree, where a survivor has 33 units to read, some targets miss 1.5.
-    for (degrees, group, files, bar, most) in [
-        (vec![4, 3, 4], units(6, 2, 0), 10, 1.5, 1.5),
-        (vec![6, 4, 4], units(6, 2, 0), 10, 1.5, 1.65),
-        (vec![8, 2, 4], units(8, 2, 2), 5, 1.5, 1.5),
-        (vec![4, 4, 4], units(4, 1, 0), 5, 1.5, 1.5),
-        (vec![8, 7, 2, 4], units(8, 2, 2), 1, 2.0, 2.0),
+    // Motr's permutations give 4 to 31.
+    for (degrees, group, files, most) in [
+        (vec![4, 3, 4], units(6, 2, 0), 10, 1.5),
+        (vec![6, 4, 4], units(6, 2, 0), 10, 1.5),
+        (vec![8, 2, 4], units(8, 2, 2), 5, 1.5),
+        (vec![4, 4, 4], units(4, 1, 0), 5, 1.5),
+        (vec![8, 7, 2, 4], units(8, 2, 2), 1, 2.0),
     ] {
         let layout = layout(&regular(&degrees), group);
-        let files = (0..files).map(|key| File { container: 1, key });
-        let loads: Vec<f64> = files
-            .flat_map(|file| rebuild_loads(&layout, file, 400))
-            .collect();
-        let highest = loads.iter().copied().fold(0.0, f64::max);
-        assert!(highest <= most, "{degrees:?}: {highest}");
-        let above = loads.iter().filter(|&&load| load > bar).count();
-        assert!(50 * above <= loads.len(), "{degrees:?}: {above}");
+        for key in 0..files {
+            let loads = rebuild_loads(&layout, File { container: 1, key }, 400);
+            let highest = loads.into_iter().fold(0.0, f64::max);
+            assert!(highest <= most, "{degrees:?}: {highest}");
+        }
     }
 }
 

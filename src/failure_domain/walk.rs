@@ -1,0 +1,133 @@
+//! Places that walk around in a domain of the first level, so that any two targets of different such domains share a
+//! group equally often.
+//!
+//! What two targets have in common depends on two things: by how much their places differ, and where the groups begin
+//! between them. Tiles are therefore counted in three ways. In a round of p tiles, p a prime, domain r has walked r t
+//! places in tile t, around p of them, so that the difference of two domains takes each value once. A further round
+//! starts one place later, until groups have begun everywhere: these rounds are a block, in which nothing else
+//! changes. The next block takes the places in steps of another width, which brings others together inside of a domain.
+//! When all widths were used, the children of all domains are shuffled anew.
+//!
+//! As there are a few places less than p, who comes to a place beyond the last walks on.
+
+use super::permutation::{domain_key, later_key, mix};
+use super::Symmetric;
+use super::layout::greatest_common_divisor;
+use super::turns::{Below, prime_above};
+
+/// With more places a round would be longer than many files.
+const MOST_PLACES: u64 = 256;
+const MOST_WIDTHS: usize = 16;
+
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    places: u32,
+    prime: u32,
+    /// Of a block.
+    rounds: u32,
+    /// Widths of steps, and by what each is undone.
+    widths: Vec<[u32; 2]>,
+}
+
+/// A tile of a file.
+pub(super) struct Walked<'a> {
+    walk: &'a Walk,
+    tile: u64,
+    /// In the round, and the round in the block.
+    step: u32,
+    round: u32,
+    width: [u32; 2],
+    /// Of the block, and of all blocks until children are shuffled anew.
+    block: u64,
+    blocks: u64,
+}
+
+impl Walk {
+    /// For tiles of one row. There is none for many places, where domains have fewer places than there are domains, and
+    /// where not all of these take part in a group.
+    pub(super) fn new(tree: &Symmetric, group: u64) -> Option<Walk> {
+        let domains = tree.nodes(0);
+        let places = tree.targets() / domains;
+        if places > MOST_PLACES || places < domains || domains > group {
+            return None;
+        }
+        let inverse = |width| (1..places).find(|other| width * other % places == 1);
+        let widths = (1..=places / 2).filter_map(|width| Some([width as u32, inverse(width)? as u32]));
+        let widths: Vec<_> = widths.take(MOST_WIDTHS).collect();
+        Some(Walk {
+            places: places as u32,
+            prime: prime_above(places as u32 - 1) as u32,
+            rounds: (group / greatest_common_divisor(domains, group)) as u32,
+            widths: if widths.is_empty() { vec![[1, 1]] } else { widths },
+        })
+    }
+
+    /// By up to p places.
+    fn step(&self, place: u32, by: u32) -> u32 {
+        let place = place + by;
+        if place < self.prime {
+            place
+        } else {
+            place - self.prime
+        }
+    }
+
+    pub(super) fn at(&self, file: u64, tile: u64) -> Walked<'_> {
+        let (round, step) = (tile / u64::from(self.prime), tile % u64::from(self.prime));
+        let (block, round) = (round / u64::from(self.rounds), round % u64::from(self.rounds));
+        let widths = self.widths.len() as u64;
+        Walked {
+            walk: self,
+            tile,
+            step: step as u32,
+            round: round as u32,
+            width: self.widths[(block % widths) as usize],
+            block: later_key(file, block),
+            blocks: later_key(!file, block / widths),
+        }
+    }
+}
+
+impl Walked<'_> {
+    /// The key of a domain's permutation, and by how much its children are turned: so that all are used alike, if there
+    /// are more than places.
+    pub(super) fn enter(&self, below: Below) -> (u64, u64) {
+        let key = if below.step == 0 { self.block } else { self.blocks };
+        let turn = match below.children == below.degree {
+            true => 0,
+            false => self.tile % u64::from(below.children),
+        };
+        (domain_key(key, below.level, below.parent), turn)
+    }
+
+    pub(super) fn forward(&self, first: usize, place: u32) -> u32 {
+        let by = self.by(first);
+        let mut place = self.walk.step(place, by);
+        while place >= self.walk.places {
+            place = self.walk.step(place, by);
+        }
+        place * self.width[0] % self.walk.places
+    }
+
+    pub(super) fn backward(&self, first: usize, place: u32) -> u32 {
+        let by = self.walk.prime - self.by(first);
+        let mut place = self.walk.step(place * self.width[1] % self.walk.places, by);
+        while place >= self.walk.places {
+            place = self.walk.step(place, by);
+        }
+        place
+    }
+
+    /// How far a domain of the first level has walked, which is less than once around.
+    fn by(&self, first: usize) -> u32 {
+        let prime = self.walk.prime;
+        let start = part_of(prime, mix(self.block ^ first as u64));
+        let factor = first as u32 + part_of(prime, self.block);
+        (factor * self.step + self.round + start) % prime
+    }
+}
+
+/// A number below `limit`, from a random one.
+fn part_of(limit: u32, random: u64) -> u32 {
+    (((random >> 32) * u64::from(limit)) >> 32) as u32
+}
