@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::divisor::Divisor;
 use super::permutation::{domain_key, keyed, motr};
 use super::plan::Spread;
 use super::turns::{Below, Turning, Turns};
@@ -94,7 +95,9 @@ struct Branch {
     level: usize,
     above: Option<usize>,
     /// The children of every domain above, if all have as many: then arithmetic replaces the tree.
-    children: Option<u32>,
+    children: Option<Divisor>,
+    /// The children in the symmetric tree.
+    degree: Divisor,
 }
 
 /// Permutations that stay the same within a file.
@@ -126,18 +129,22 @@ impl Shuffle {
 }
 
 impl Branch {
-    fn all(tree: &Tree, levels: &[usize]) -> Vec<Branch> {
+    fn all(tree: &Tree, plan: &Plan) -> Vec<Branch> {
+        let levels = plan.levels();
         let above = std::iter::once(None).chain(levels.iter().copied().map(Some));
         let pairs = levels.iter().copied().zip(above);
+        let degree = |step: usize| plan.symmetric().map_or(1, |tree| tree.degrees()[step]);
         pairs
-            .map(|(level, above)| {
+            .enumerate()
+            .map(|(step, (level, above))| {
                 let mut counts = tree.fan_outs(above, level);
                 let first = counts.next().unwrap_or(0);
                 let is_uniform = counts.all(|count| count == first);
                 Branch {
                     level,
                     above,
-                    children: is_uniform.then_some(first as u32),
+                    children: is_uniform.then(|| Divisor::new(first as u32)),
+                    degree: Divisor::new(degree(step)),
                 }
             })
             .collect()
@@ -161,7 +168,7 @@ impl Layout {
         let turns = Turns::new(plan.symmetric(), group, rows, settings.seed);
         Ok(Layout {
             turns,
-            branches: Branch::all(&tree, plan.levels()),
+            branches: Branch::all(&tree, &plan),
             tree,
             plan,
             units: settings.units,
@@ -219,13 +226,14 @@ impl Layout {
         let frame = frame.ok_or(Error::TooLarge)?;
         let mut target = 0;
         let mut turning = self.turning(file, tile, frame);
-        for (step, &degree) in symmetric.degrees().iter().enumerate() {
+        for (step, branch) in self.branches.iter().enumerate() {
             if step == 1 {
                 rest = turning.moved(target, rest);
             }
-            let (below, start) = self.below(step, target, degree);
-            target = start + turning.forward(below, rest % degree) as usize;
-            rest /= degree;
+            let (below, start) = self.below(step, target);
+            let digit;
+            (rest, digit) = branch.degree.divide(rest);
+            target = start + turning.forward(below, digit) as usize;
         }
         let target = target as u64;
         Ok(Place { target, frame })
@@ -252,9 +260,10 @@ impl Layout {
         // The place of the domain of the first level, and the place inside of it.
         let (mut first, mut inside) = (0, 0);
         let (mut parent, mut weight) = (0, 1);
-        for (step, &degree) in symmetric.degrees().iter().enumerate() {
-            let (below, start) = self.below(step, parent, degree);
-            let digit = turning.backward(below, (path[step] - start) as u32);
+        for (step, &child) in path.iter().enumerate() {
+            let (below, start) = self.below(step, parent);
+            let degree = below.degree.value();
+            let digit = turning.backward(below, (child - start) as u32);
             if digit >= degree {
                 return Ok(None);
             }
@@ -264,7 +273,7 @@ impl Layout {
                 inside += digit * weight;
                 weight *= degree;
             }
-            parent = path[step];
+            parent = child;
         }
         let inside = u64::from(turning.moved_back(path[0], inside));
         let number = place.frame % self.rows * symmetric.targets()
@@ -280,12 +289,12 @@ impl Layout {
     }
 
     /// A step down from a domain, and where its children begin.
-    fn below(&self, step: usize, parent: usize, degree: u32) -> (Below, usize) {
+    fn below(&self, step: usize, parent: usize) -> (Below, usize) {
         let children = self.children(step, parent);
         let below = Below {
             step,
             level: self.branches[step].level,
-            degree,
+            degree: self.branches[step].degree,
             parent,
             children: children.len() as u32,
         };
@@ -303,7 +312,10 @@ impl Layout {
     pub(super) fn children(&self, step: usize, parent: usize) -> Range<usize> {
         let branch = &self.branches[step];
         match branch.children {
-            Some(children) => parent * children as usize..(parent + 1) * children as usize,
+            Some(children) => {
+                let children = children.value() as usize;
+                parent * children..(parent + 1) * children
+            }
             None => {
                 let parent = branch.above.map(|level| Domain {
                     level,
@@ -319,7 +331,7 @@ impl Layout {
         let branch = &self.branches[step];
         match (branch.above, branch.children) {
             (None, _) => 0,
-            (_, Some(children)) => (child as u32 / children) as usize,
+            (_, Some(children)) => children.divide(child as u32).0 as usize,
             (Some(above), None) => {
                 let child = Domain {
                     level: branch.level,

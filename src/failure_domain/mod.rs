@@ -12,6 +12,7 @@
 //! survive, `report` and `picture` show it.
 #![forbid(unsafe_code)]
 
+mod divisor;
 mod failed;
 pub mod failures;
 pub mod layout;

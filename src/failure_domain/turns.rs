@@ -13,6 +13,7 @@
 //! Where a tile has a single row, groups begin at the same places in all tiles, and whether neighbouring places share
 //! one is left to chance. `walk` takes that chance away where rounds can be short.
 
+use super::divisor::Divisor;
 use super::permutation::{domain_key, file_key, keyed, later_key, mix, motr};
 use super::walk::{Walk, Walked};
 use super::{File, Symmetric};
@@ -37,7 +38,7 @@ pub(super) struct Below {
     pub(super) step: usize,
     pub(super) level: usize,
     /// Of the symmetric tree.
-    pub(super) degree: u32,
+    pub(super) degree: Divisor,
     pub(super) parent: usize,
     pub(super) children: u32,
 }
@@ -195,8 +196,9 @@ impl Turned<'_> {
         } else if step == 1 {
             self.start(self.tile, self.turns.places[0]);
         }
-        let turn = u64::from(self.turn % below.degree) + self.carry;
-        self.turn /= below.degree;
+        let turn;
+        (self.turn, turn) = below.degree.divide(self.turn);
+        let turn = u64::from(turn) + self.carry;
         (domain_key(self.key, level, parent), turn)
     }
 

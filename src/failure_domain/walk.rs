@@ -93,7 +93,7 @@ impl Walked<'_> {
     /// are more than places.
     pub(super) fn enter(&self, below: Below) -> (u64, u64) {
         let key = if below.step == 0 { self.block } else { self.blocks };
-        let turn = match below.children == below.degree {
+        let turn = match below.children == below.degree.value() {
             true => 0,
             false => self.tile % u64::from(below.children),
         };
