@@ -39,7 +39,10 @@ mod tests {
     fn quotients_are_exact() {
         let edges = |number: u32| [number.saturating_sub(1), number, number.saturating_add(1)];
         let powers = (0..32).flat_map(|bits| edges(1 << bits));
-        let numbers: Vec<u32> = powers.chain(edges(u32::MAX)).chain(edges(1_000_003)).collect();
+        let numbers: Vec<u32> = powers
+            .chain(edges(u32::MAX))
+            .chain(edges(1_000_003))
+            .collect();
         for &value in numbers.iter().filter(|value| **value > 0) {
             let divisor = Divisor::new(value);
             for number in numbers.iter().copied().chain(edges(value.wrapping_mul(7))) {

@@ -60,7 +60,7 @@ pub(super) mod keyed {
     }
 
     /// How many there are of each size.
-    const DRAWN: usize = 64;
+    const DRAWN: usize = 256;
     static SHUFFLES: [[Drawn; DRAWN]; SMALL as usize + 1] = all_shuffles();
 
     /// Number i has bits 4 i and up; and the other way around.

@@ -10,9 +10,9 @@
 //!
 //! As there are a few places less than p, who comes to a place beyond the last walks on.
 
-use super::permutation::{domain_key, later_key, mix};
 use super::Symmetric;
 use super::layout::greatest_common_divisor;
+use super::permutation::{domain_key, later_key, mix};
 use super::turns::{Below, prime_above};
 
 /// With more places a round would be longer than many files.
@@ -52,13 +52,18 @@ impl Walk {
             return None;
         }
         let inverse = |width| (1..places).find(|other| width * other % places == 1);
-        let widths = (1..=places / 2).filter_map(|width| Some([width as u32, inverse(width)? as u32]));
+        let widths =
+            (1..=places / 2).filter_map(|width| Some([width as u32, inverse(width)? as u32]));
         let widths: Vec<_> = widths.take(MOST_WIDTHS).collect();
         Some(Walk {
             places: places as u32,
             prime: prime_above(places as u32 - 1) as u32,
             rounds: (group / greatest_common_divisor(domains, group)) as u32,
-            widths: if widths.is_empty() { vec![[1, 1]] } else { widths },
+            widths: if widths.is_empty() {
+                vec![[1, 1]]
+            } else {
+                widths
+            },
         })
     }
 
@@ -74,7 +79,10 @@ impl Walk {
 
     pub(super) fn at(&self, file: u64, tile: u64) -> Walked<'_> {
         let (round, step) = (tile / u64::from(self.prime), tile % u64::from(self.prime));
-        let (block, round) = (round / u64::from(self.rounds), round % u64::from(self.rounds));
+        let (block, round) = (
+            round / u64::from(self.rounds),
+            round % u64::from(self.rounds),
+        );
         let widths = self.widths.len() as u64;
         Walked {
             walk: self,
@@ -92,7 +100,11 @@ impl Walked<'_> {
     /// The key of a domain's permutation, and by how much its children are turned: so that all are used alike, if there
     /// are more than places.
     pub(super) fn enter(&self, below: Below) -> (u64, u64) {
-        let key = if below.step == 0 { self.block } else { self.blocks };
+        let key = if below.step == 0 {
+            self.block
+        } else {
+            self.blocks
+        };
         let turn = match below.children == below.degree.value() {
             true => 0,
             false => self.tile % u64::from(below.children),
@@ -130,4 +142,61 @@ impl Walked<'_> {
 /// A number below `limit`, from a random one.
 fn part_of(limit: u32, random: u64) -> u32 {
     (((random >> 32) * u64::from(limit)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walk() -> Walk {
+        Walk::new(&Symmetric::new(&[6, 4, 4]).unwrap(), 8).unwrap()
+    }
+
+    #[test]
+    fn places_are_left_and_found_again() {
+        let walk = walk();
+        for tile in (0..600).chain([u64::MAX]) {
+            let walked = walk.at(5, tile);
+            for first in 0..6 {
+                let mut seen = [false; 16];
+                for place in 0..16 {
+                    let there = walked.forward(first, place);
+                    assert!(!std::mem::replace(&mut seen[there as usize], true));
+                    assert_eq!(walked.backward(first, there), place);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_domains_differ_by_everything_once_in_a_round() {
+        let walk = walk();
+        assert_eq!((walk.prime, walk.rounds), (17, 4));
+        for (one, other) in [(0, 1), (0, 5), (2, 4)] {
+            let differences = (3 * 17..4 * 17).map(|tile| {
+                let walked = walk.at(5, tile);
+                (walked.by(one) + 17 - walked.by(other)) % 17
+            });
+            let mut differences: Vec<u32> = differences.collect();
+            differences.sort_unstable();
+            assert!(differences.into_iter().eq(0..17));
+        }
+    }
+
+    #[test]
+    fn others_are_neighbours_in_every_block() {
+        let walk = walk();
+        let widths: Vec<u32> = walk.widths.iter().map(|width| width[0]).collect();
+        assert_eq!(widths, [1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn not_where_rounds_would_be_long_or_domains_meet_seldom() {
+        let walks =
+            |degrees: &[u32], group| Walk::new(&Symmetric::new(degrees).unwrap(), group).is_some();
+        assert!(walks(&[4, 3, 4], 8));
+        assert!(!walks(&[8, 2, 2], 8));
+        assert!(!walks(&[6, 4, 4], 4));
+        assert!(!walks(&[6, 20, 20], 8));
+    }
 }
