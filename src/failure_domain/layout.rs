@@ -219,16 +219,16 @@ impl Layout {
         let tile = source.group / self.groups;
         let number = source.group % self.groups * units + u64::from(unit);
         let row = number / symmetric.targets();
-        let mut rest = (number % symmetric.targets()) as u32;
         let frame = tile
             .checked_mul(self.rows)
             .and_then(|frame| frame.checked_add(row));
         let frame = frame.ok_or(Error::TooLarge)?;
         let mut target = 0;
         let mut turning = self.turning(file, tile, frame);
+        let mut rest = turning.moved_on((number % symmetric.targets()) as u32);
         for (step, branch) in self.branches.iter().enumerate() {
             if step == 1 {
-                rest = turning.moved(target, rest);
+                rest = turning.walked_on(target, rest);
             }
             let (below, start) = self.below(step, target);
             let digit;
@@ -275,10 +275,9 @@ impl Layout {
             }
             parent = child;
         }
-        let inside = u64::from(turning.moved_back(path[0], inside));
-        let number = place.frame % self.rows * symmetric.targets()
-            + inside * u64::from(symmetric.degrees()[0])
-            + u64::from(first);
+        let inside = turning.walked_back(path[0], inside);
+        let number = turning.moved_off(inside * symmetric.degrees()[0] + first);
+        let number = place.frame % self.rows * symmetric.targets() + u64::from(number);
         let group = tile
             .checked_mul(self.groups)
             .and_then(|group| group.checked_add(number / self.group));

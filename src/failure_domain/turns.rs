@@ -130,20 +130,26 @@ impl Turning<'_> {
         }
     }
 
-    /// Where a place inside of a domain of the first level is moved to before its digits are looked at.
-    pub(super) fn moved(&self, first: usize, place: u32) -> u32 {
-        match self.walked() {
-            Some(walked) => walked.forward(first, place),
-            None => place,
-        }
+    /// The number by whose digits a unit is found in its row.
+    pub(super) fn moved_on(&self, number: u32) -> u32 {
+        self.walked()
+            .map_or(number, |walked| walked.moved_on(number))
     }
 
-    /// The other way around.
-    pub(super) fn moved_back(&self, first: usize, place: u32) -> u32 {
-        match self.walked() {
-            Some(walked) => walked.backward(first, place),
-            None => place,
-        }
+    pub(super) fn moved_off(&self, number: u32) -> u32 {
+        self.walked()
+            .map_or(number, |walked| walked.moved_off(number))
+    }
+
+    /// Where a place inside of a domain of the first level has walked to.
+    pub(super) fn walked_on(&self, first: usize, place: u32) -> u32 {
+        self.walked()
+            .map_or(place, |walked| walked.forward(first, place))
+    }
+
+    pub(super) fn walked_back(&self, first: usize, place: u32) -> u32 {
+        self.walked()
+            .map_or(place, |walked| walked.backward(first, place))
     }
 
     fn walked(&self) -> Option<&Walked<'_>> {

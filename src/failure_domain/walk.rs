@@ -9,6 +9,9 @@
 //! When all widths were used, the children of all domains are shuffled anew.
 //!
 //! As there are a few places less than p, who comes to a place beyond the last walks on.
+//!
+//! In a block the domains of the first level keep their order. So that parity does not stay in some of them, all units of a
+//! tile are moved on by as many places as the round has had tiles.
 
 use super::Symmetric;
 use super::layout::greatest_common_divisor;
@@ -21,6 +24,8 @@ const MOST_WIDTHS: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
+    targets: u32,
+    /// Of a domain.
     places: u32,
     prime: u32,
     /// Of a block.
@@ -48,7 +53,7 @@ impl Walk {
     pub(super) fn new(tree: &Symmetric, group: u64) -> Option<Walk> {
         let domains = tree.nodes(0);
         let places = tree.targets() / domains;
-        if places > MOST_PLACES || places < domains || domains > group {
+        if places > MOST_PLACES || !(2..=places.min(group)).contains(&domains) {
             return None;
         }
         let inverse = |width| (1..places).find(|other| width * other % places == 1);
@@ -56,6 +61,7 @@ impl Walk {
             (1..=places / 2).filter_map(|width| Some([width as u32, inverse(width)? as u32]));
         let widths: Vec<_> = widths.take(MOST_WIDTHS).collect();
         Some(Walk {
+            targets: tree.targets() as u32,
             places: places as u32,
             prime: prime_above(places as u32 - 1) as u32,
             rounds: (group / greatest_common_divisor(domains, group)) as u32,
@@ -110,6 +116,23 @@ impl Walked<'_> {
             false => self.tile % u64::from(below.children),
         };
         (domain_key(key, below.level, below.parent), turn)
+    }
+
+    /// Where the units of a group begin in a tile. The prime is below twice the places, and these are half of the targets at
+    /// most.
+    pub(super) fn moved_on(&self, number: u32) -> u32 {
+        let number = number + self.step;
+        match number.checked_sub(self.walk.targets) {
+            Some(around) => around,
+            None => number,
+        }
+    }
+
+    pub(super) fn moved_off(&self, number: u32) -> u32 {
+        match number.checked_sub(self.step) {
+            Some(number) => number,
+            None => number + self.walk.targets - self.step,
+        }
     }
 
     pub(super) fn forward(&self, first: usize, place: u32) -> u32 {

@@ -43,3 +43,23 @@ fn a_rebuild_loads_all_survivors_alike() {
         }
     }
 }
+
+/// Reading a file leaves parity where it is: it must not stay in one rack for long.
+#[test]
+fn parity_goes_around_among_racks() {
+    for (degrees, group) in [
+        (vec![6, 4, 4], units(5, 1, 0)),
+        (vec![6, 4, 2], units(11, 1, 0)),
+    ] {
+        let layout = layout(&regular(&degrees), group);
+        let (rows, groups) = layout.tile();
+        assert_eq!(rows, 1);
+        let rack = |group| {
+            let parity = targets_of(&layout, FILE, group).pop().unwrap();
+            layout.tree().ancestor(parity, 0).index
+        };
+        let mut held = [0; 6];
+        (0..12 * groups).for_each(|group| held[rack(group)] += 1);
+        assert!(held.iter().all(|&held| held < 4 * groups), "{held:?}");
+    }
+}
