@@ -189,6 +189,20 @@ mod tests {
         }
     }
 
+    /// Units of a group that are in one rack stand in places that follow each other.
+    #[test]
+    fn places_that_follow_each_other_stay_in_different_domains() {
+        let walk = walk();
+        for tile in 0..600 {
+            let walked = walk.at(5, tile);
+            for start in 0..16 {
+                let places = (start..start + 4).map(|place| walked.forward(3, place % 16) % 4);
+                let below: std::collections::HashSet<u32> = places.collect();
+                assert_eq!(below.len(), 4, "{tile} {start}");
+            }
+        }
+    }
+
     #[test]
     fn others_are_neighbours_in_every_block() {
         let walk = walk();
