@@ -228,7 +228,7 @@ pub unsafe extern "C" fn fdt_create_paths(
         let paths = texts.collect::<Result<Vec<&str>>>()?;
         let tree = Tree::from_paths(&paths, self::separator(separator)?)?;
         // SAFETY: as above.
-        unsafe { give_tree(tree, out) }
+        unsafe { give(HeldTree(Arc::new(tree)), out) }
     })
 }
 
@@ -258,19 +258,22 @@ pub unsafe extern "C" fn fdt_create_degrees(
             levels.push(level);
             rest = others;
         }
+        let tree = Tree::from_degrees(&levels)?;
         // SAFETY: as above.
-        unsafe { give_tree(Tree::from_degrees(&levels)?, out) }
+        unsafe { give(HeldTree(Arc::new(tree)), out) }
     })
 }
 
+/// Hands out what was made.
+///
 /// # Safety
 /// `out` is NULL or may be written to.
-unsafe fn give_tree(tree: Tree, out: *mut *mut fdt_t) -> Result<c_int> {
+pub(super) unsafe fn give<H: handle::Opaque, T>(held: H, out: *mut *mut T) -> Result<c_int> {
     if out.is_null() {
         return Err(Error::Null("out"));
     }
     // SAFETY: promised by the caller.
-    unsafe { out.write(handle::new(HeldTree(Arc::new(tree))).cast()) };
+    unsafe { out.write(handle::new(held).cast()) };
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use super::stanchion_fdt::{
-    fdt_attr, fdt_domain, fdt_t, list, settings, status, store, store_all, tree as tree_of,
+    fdt_attr, fdt_domain, fdt_t, give, list, settings, status, store, store_all, tree as tree_of,
 };
 use super::{guard, handle};
 use crate::failure_domain::{
@@ -92,16 +92,12 @@ pub unsafe extern "C" fn fdt_ft_perm_generate(
     out: *mut *mut fdt_layout_t,
 ) -> c_int {
     status(|| {
-        if out.is_null() {
-            return Err(Error::Null("out"));
-        }
         // SAFETY: arguments of the caller.
         let tree = unsafe { tree_of(tree) }?;
         // SAFETY: as above.
         let made = Layout::new(tree.clone(), &unsafe { settings(attr, tree) }?)?;
         // SAFETY: as above.
-        unsafe { out.write(handle::new(made).cast()) };
-        Ok(0)
+        unsafe { give(made, out) }
     })
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::divisor::Divisor;
 use super::permutation::{domain_key, keyed, motr};
 use super::plan::Spread;
 use super::turns::{Below, Turning, Turns};
@@ -94,7 +95,9 @@ struct Branch {
     level: usize,
     above: Option<usize>,
     /// The children of every domain above, if all have as many: then arithmetic replaces the tree.
-    children: Option<u32>,
+    children: Option<Divisor>,
+    /// The children in the symmetric tree.
+    degree: Divisor,
 }
 
 /// Permutations that stay the same within a file.
@@ -126,18 +129,22 @@ impl Shuffle {
 }
 
 impl Branch {
-    fn all(tree: &Tree, levels: &[usize]) -> Vec<Branch> {
+    fn all(tree: &Tree, plan: &Plan) -> Vec<Branch> {
+        let levels = plan.levels();
         let above = std::iter::once(None).chain(levels.iter().copied().map(Some));
         let pairs = levels.iter().copied().zip(above);
+        let degree = |step: usize| plan.symmetric().map_or(1, |tree| tree.degrees()[step]);
         pairs
-            .map(|(level, above)| {
+            .enumerate()
+            .map(|(step, (level, above))| {
                 let mut counts = tree.fan_outs(above, level);
                 let first = counts.next().unwrap_or(0);
                 let is_uniform = counts.all(|count| count == first);
                 Branch {
                     level,
                     above,
-                    children: is_uniform.then_some(first as u32),
+                    children: is_uniform.then(|| Divisor::new(first as u32)),
+                    degree: Divisor::new(degree(step)),
                 }
             })
             .collect()
@@ -161,7 +168,7 @@ impl Layout {
         let turns = Turns::new(plan.symmetric(), group, rows, settings.seed);
         Ok(Layout {
             turns,
-            branches: Branch::all(&tree, plan.levels()),
+            branches: Branch::all(&tree, &plan),
             tree,
             plan,
             units: settings.units,
@@ -212,17 +219,21 @@ impl Layout {
         let tile = source.group / self.groups;
         let number = source.group % self.groups * units + u64::from(unit);
         let row = number / symmetric.targets();
-        let mut rest = (number % symmetric.targets()) as u32;
         let frame = tile
             .checked_mul(self.rows)
             .and_then(|frame| frame.checked_add(row));
         let frame = frame.ok_or(Error::TooLarge)?;
         let mut target = 0;
         let mut turning = self.turning(file, tile, frame);
-        for (step, &degree) in symmetric.degrees().iter().enumerate() {
-            let (below, start) = self.below(step, target, degree);
-            target = start + turning.forward(below, rest % degree) as usize;
-            rest /= degree;
+        let mut rest = turning.moved_on((number % symmetric.targets()) as u32);
+        for (step, branch) in self.branches.iter().enumerate() {
+            if step == 1 {
+                rest = turning.walked_on(target, rest);
+            }
+            let (below, start) = self.below(step, target);
+            let digit;
+            (rest, digit) = branch.degree.divide(rest);
+            target = start + turning.forward(below, digit) as usize;
         }
         let target = target as u64;
         Ok(Place { target, frame })
@@ -245,19 +256,28 @@ impl Layout {
             path[step] = index;
             index = self.parent(step, index);
         }
-        let mut number = place.frame % self.rows * symmetric.targets();
         let mut turning = self.turning(file, tile, place.frame);
+        // The place of the domain of the first level, and the place inside of it.
+        let (mut first, mut inside) = (0, 0);
         let (mut parent, mut weight) = (0, 1);
-        for (step, &degree) in symmetric.degrees().iter().enumerate() {
-            let (below, start) = self.below(step, parent, degree);
-            let digit = turning.backward(below, (path[step] - start) as u32);
+        for (step, &child) in path.iter().enumerate() {
+            let (below, start) = self.below(step, parent);
+            let degree = below.degree.value();
+            let digit = turning.backward(below, (child - start) as u32);
             if digit >= degree {
                 return Ok(None);
             }
-            number += u64::from(digit) * weight;
-            weight *= u64::from(degree);
-            parent = path[step];
+            if step == 0 {
+                first = digit;
+            } else {
+                inside += digit * weight;
+                weight *= degree;
+            }
+            parent = child;
         }
+        let inside = turning.walked_back(path[0], inside);
+        let number = turning.moved_off(inside * symmetric.degrees()[0] + first);
+        let number = place.frame % self.rows * symmetric.targets() + u64::from(number);
         let group = tile
             .checked_mul(self.groups)
             .and_then(|group| group.checked_add(number / self.group));
@@ -268,12 +288,12 @@ impl Layout {
     }
 
     /// A step down from a domain, and where its children begin.
-    fn below(&self, step: usize, parent: usize, degree: u32) -> (Below, usize) {
+    fn below(&self, step: usize, parent: usize) -> (Below, usize) {
         let children = self.children(step, parent);
         let below = Below {
             step,
             level: self.branches[step].level,
-            degree,
+            degree: self.branches[step].degree,
             parent,
             children: children.len() as u32,
         };
@@ -291,7 +311,10 @@ impl Layout {
     pub(super) fn children(&self, step: usize, parent: usize) -> Range<usize> {
         let branch = &self.branches[step];
         match branch.children {
-            Some(children) => parent * children as usize..(parent + 1) * children as usize,
+            Some(children) => {
+                let children = children.value() as usize;
+                parent * children..(parent + 1) * children
+            }
             None => {
                 let parent = branch.above.map(|level| Domain {
                     level,
@@ -307,7 +330,7 @@ impl Layout {
         let branch = &self.branches[step];
         match (branch.above, branch.children) {
             (None, _) => 0,
-            (_, Some(children)) => (child as u32 / children) as usize,
+            (_, Some(children)) => children.divide(child as u32).0 as usize,
             (Some(above), None) => {
                 let child = Domain {
                     level: branch.level,
@@ -339,7 +362,7 @@ fn check_fan_out(tree: &Tree, levels: &[usize]) -> Result<()> {
     Ok(())
 }
 
-fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+pub(super) fn greatest_common_divisor(one: u64, other: u64) -> u64 {
     match other {
         0 => one,
         _ => greatest_common_divisor(other, one % other),

@@ -4,7 +4,7 @@
 //!
 //! A layout spreads groups of N data, K parity and S spare units over the targets of a tree. `symmetric` is the
 //! symmetric tree it works in and what that tolerates; `plan` decides which levels take part; `layout` maps units to
-//! targets and back, through a `permutation` in every domain that `turns` changes, or by `water` where a small domain leaves no symmetric
+//! targets and back, through a `permutation` in every domain that `turns` and `walk` change, or by `water` where a small domain leaves no symmetric
 //! tree. `failures` says whether counted failures are survived, `failed` the same for named domains, `repair` which
 //! spare takes a lost unit.
 //!
@@ -12,6 +12,7 @@
 //! survive, `report` and `picture` show it.
 #![forbid(unsafe_code)]
 
+mod divisor;
 mod failed;
 pub mod failures;
 pub mod layout;
@@ -33,6 +34,7 @@ pub mod tree;
 mod turns;
 #[cfg(test)]
 mod verdict_tests;
+mod walk;
 mod water;
 
 pub use failures::{Test, Verdict};

@@ -1,8 +1,8 @@
 //! Bijections of 0..n, one for each domain of each tile, which say where its children stand in the symmetric tree.
 //!
-//! `keyed` needs no table: up to 16 children by the swaps of a shuffle, through which only one element is
-//! followed; more by a small Feistel network, walked until it ends inside. Both ways take O(1). `motr` is what Motr
-//! computes: a table of n numbers for each tile, decoded once and kept by the thread.
+//! `keyed` takes O(1) both ways: up to 16 children by one of some shuffles that were drawn beforehand, turned before and
+//! after; more by a small Feistel network, walked until it ends inside. `motr` is what Motr computes: a table of n
+//! numbers for each tile, decoded once and kept by the thread.
 
 /// Up to so many children are shuffled.
 const SMALL: u32 = 16;
@@ -19,7 +19,7 @@ const KEYS: [u64; 6] = [
 ];
 
 /// A bijection of the 64-bit numbers in which every bit depends on all (the finalizer of SplitMix64).
-pub(super) fn mix(value: u64) -> u64 {
+pub(super) const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
@@ -47,35 +47,107 @@ pub(super) mod keyed {
 
     pub(in super::super) fn forward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=4 => shuffled::<4>(key, (1..size).rev(), value),
-            5..=8 => shuffled::<8>(key, (1..size).rev(), value),
-            9..=SMALL => shuffled::<16>(key, (1..size).rev(), value),
+            0..=SMALL => Shuffle::new(key, size).forward(value),
             _ => Feistel::new(key, size).walk(value, Feistel::forward),
         }
     }
 
     pub(in super::super) fn backward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=4 => shuffled::<4>(key, 1..size, value),
-            5..=8 => shuffled::<8>(key, 1..size, value),
-            9..=SMALL => shuffled::<16>(key, 1..size, value),
+            0..=SMALL => Shuffle::new(key, size).backward(value),
             _ => Feistel::new(key, size).walk(value, Feistel::backward),
         }
     }
 
-    /// A shuffle swaps each place with one that is not after it, the last place first; the other way around in the
-    /// other order. `MOST` numbers are drawn at once, 16 bits for each.
-    fn shuffled<const MOST: usize>(key: u64, places: impl Iterator<Item = u32>, value: u32) -> u32 {
-        let others: [u32; MOST] = std::array::from_fn(|place| {
-            let word = mix_lightly(key, KEYS[place / 4]);
-            let bits = (word >> (place % 4 * 16)) as u32 & 0xffff;
-            (bits * (place as u32 + 1)) >> 16
-        });
-        places.fold(value, |value, place| {
-            let other = others[place as usize % MOST];
-            let either = u32::from(value == place) | u32::from(value == other);
-            value ^ ((place ^ other) & either.wrapping_neg())
-        })
+    /// How many there are of each size.
+    const DRAWN: usize = 256;
+    static SHUFFLES: [[Drawn; DRAWN]; SMALL as usize + 1] = all_shuffles();
+
+    /// Number i has bits 4 i and up; and the other way around.
+    #[derive(Clone, Copy)]
+    struct Drawn {
+        forward: u64,
+        backward: u64,
+    }
+
+    const fn all_shuffles() -> [[Drawn; DRAWN]; SMALL as usize + 1] {
+        let none = Drawn {
+            forward: 0,
+            backward: 0,
+        };
+        let mut all = [[none; DRAWN]; SMALL as usize + 1];
+        let mut size = 0;
+        while size < all.len() {
+            let mut number = 0;
+            while number < DRAWN {
+                all[size][number] = shuffle(size, (size * DRAWN + number) as u64);
+                number += 1;
+            }
+            size += 1;
+        }
+        all
+    }
+
+    /// Swaps each place with one that is not after it, the last place first.
+    const fn shuffle(size: usize, seed: u64) -> Drawn {
+        let mut values = [0; SMALL as usize];
+        let mut drawn = Drawn {
+            forward: 0,
+            backward: 0,
+        };
+        let mut random = mix(GOLDEN ^ seed);
+        let mut left = size;
+        // Values are put in as they are swapped to the end; a place that nothing was swapped to has its own.
+        while left > 0 {
+            left -= 1;
+            random = mix(random.wrapping_add(GOLDEN));
+            let other = (((random >> 32) * (left as u64 + 1)) >> 32) as usize;
+            let value = value_at(&values, other);
+            values[other] = value_at(&values, left) + 1;
+            drawn.forward |= (value as u64) << (4 * left);
+            drawn.backward |= (left as u64) << (4 * value);
+        }
+        drawn
+    }
+
+    /// One more than the value is kept, 0 for the place's own.
+    const fn value_at(values: &[usize], place: usize) -> usize {
+        match values[place] {
+            0 => place,
+            kept => kept - 1,
+        }
+    }
+
+    struct Shuffle {
+        drawn: Drawn,
+        size: u32,
+        before: u32,
+        after: u32,
+    }
+
+    impl Shuffle {
+        /// `size` is at most SMALL.
+        fn new(key: u64, size: u32) -> Shuffle {
+            let part = |bits: u64| (((bits & 0xffff) * u64::from(size)) >> 16) as u32;
+            Shuffle {
+                drawn: SHUFFLES[size.min(SMALL) as usize][(key >> 48) as usize % DRAWN],
+                size,
+                before: part(key),
+                after: part(key >> 16),
+            }
+        }
+
+        fn forward(&self, value: u32) -> u32 {
+            let value = moved_on(value, self.before, self.size);
+            let value = (self.drawn.forward >> (4 * value)) as u32 % SMALL;
+            moved_on(value, self.after, self.size)
+        }
+
+        fn backward(&self, value: u32) -> u32 {
+            let value = moved_on(value, self.size - self.after, self.size);
+            let value = (self.drawn.backward >> (4 * value)) as u32 % SMALL;
+            moved_on(value, self.size - self.before, self.size)
+        }
     }
 
     /// A bijection of pairs, of which there are as many as `size` or a few more. In turns, one half is moved on by a

@@ -9,8 +9,13 @@
 //!
 //! Where a domain holds at most one unit of a group, its children may also stand differently in every row of frames: time
 //! then goes by frames, not by tiles.
+//!
+//! Where a tile has a single row, groups begin at the same places in all tiles, and whether neighbouring places share
+//! one is left to chance. `walk` takes that chance away where rounds can be short.
 
+use super::divisor::Divisor;
 use super::permutation::{domain_key, file_key, keyed, later_key, mix, motr};
+use super::walk::{Walk, Walked};
 use super::{File, Symmetric};
 
 #[derive(Clone, Debug)]
@@ -24,6 +29,7 @@ pub(super) struct Turns {
     free: usize,
     /// How many places there are in a domain of the first level, down to that step; and from there on.
     places: [u64; 2],
+    walk: Option<Walk>,
 }
 
 /// A level on the way down, and the domain that stands above it.
@@ -32,7 +38,7 @@ pub(super) struct Below {
     pub(super) step: usize,
     pub(super) level: usize,
     /// Of the symmetric tree.
-    pub(super) degree: u32,
+    pub(super) degree: Divisor,
     pub(super) parent: usize,
     pub(super) children: u32,
 }
@@ -55,6 +61,7 @@ pub(super) struct Turned<'a> {
     /// What is left of the turn for levels below; and whether the level above went past its end.
     turn: u32,
     carry: u64,
+    walked: Option<Walked<'a>>,
 }
 
 impl Turns {
@@ -79,6 +86,9 @@ impl Turns {
             inverse: (1 << 32) / prime,
             free,
             places: [product(slow.get(1..).unwrap_or(&[])), product(fast)],
+            walk: symmetric
+                .filter(|_| rows == 1)
+                .and_then(|tree| Walk::new(tree, group)),
         }
     }
 
@@ -88,15 +98,17 @@ impl Turns {
     }
 
     pub(super) fn turned(&self, file: File, tile: u64, frame: u64) -> Turned<'_> {
+        let file = file_key(self.seed, file.container, file.key);
         Turned {
             turns: self,
-            file: file_key(self.seed, file.container, file.key),
+            file,
             tile,
             frame,
             first: 0,
             key: 0,
             turn: 0,
             carry: 0,
+            walked: self.walk.as_ref().map(|walk| walk.at(file, tile)),
         }
     }
 }
@@ -115,6 +127,35 @@ impl Turning<'_> {
         match self {
             Turning::Motr(state) => motr::backward(*state, below.children, child),
             Turning::Keyed(turned) => turned.backward(below, child),
+        }
+    }
+
+    /// The number by whose digits a unit is found in its row.
+    pub(super) fn moved_on(&self, number: u32) -> u32 {
+        self.walked()
+            .map_or(number, |walked| walked.moved_on(number))
+    }
+
+    pub(super) fn moved_off(&self, number: u32) -> u32 {
+        self.walked()
+            .map_or(number, |walked| walked.moved_off(number))
+    }
+
+    /// Where a place inside of a domain of the first level has walked to.
+    pub(super) fn walked_on(&self, first: usize, place: u32) -> u32 {
+        self.walked()
+            .map_or(place, |walked| walked.forward(first, place))
+    }
+
+    pub(super) fn walked_back(&self, first: usize, place: u32) -> u32 {
+        self.walked()
+            .map_or(place, |walked| walked.backward(first, place))
+    }
+
+    fn walked(&self) -> Option<&Walked<'_>> {
+        match self {
+            Turning::Motr(_) => None,
+            Turning::Keyed(turned) => turned.walked.as_ref(),
         }
     }
 }
@@ -143,6 +184,10 @@ impl Turned<'_> {
             parent,
             ..
         } = below;
+        if let Some(walked) = &self.walked {
+            self.carry = 0;
+            return walked.enter(below);
+        }
         if step == 0 {
             return (
                 domain_key(later_key(self.file, self.tile), level, parent),
@@ -157,8 +202,9 @@ impl Turned<'_> {
         } else if step == 1 {
             self.start(self.tile, self.turns.places[0]);
         }
-        let turn = u64::from(self.turn % below.degree) + self.carry;
-        self.turn /= below.degree;
+        let turn;
+        (self.turn, turn) = below.degree.divide(self.turn);
+        let turn = u64::from(turn) + self.carry;
         (domain_key(self.key, level, parent), turn)
     }
 
@@ -181,7 +227,7 @@ impl Turned<'_> {
 }
 
 /// The smallest one, or the largest of 32 bits.
-fn prime_above(number: u32) -> u64 {
+pub(super) fn prime_above(number: u32) -> u64 {
     let is_prime = |number: &u64| {
         let mut factors = (2..).take_while(|factor| factor * factor <= *number);
         factors.all(|factor| number % factor != 0)

@@ -1,10 +1,12 @@
 //! Verdicts: published values, and comparison with exhaustive search.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use proptest::prelude::*;
+
 use super::failures::{maximal_vectors, worst};
-use super::layout_tests::{layout, regular, targets_of, units};
+use super::layout_tests::{FILE, any_tree, any_units, layout, regular, targets_of, units};
 use super::*;
 
 #[test]
@@ -206,4 +208,34 @@ fn maximal_vectors_are_the_edge_of_what_is_tolerable() {
     let wide = Symmetric::new(&[1000, 10, 10, 10]).unwrap();
     let error = maximal_vectors(&wide, units(500, 400, 0));
     assert_eq!(error, Err(Error::TooManyVectors));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn named_failures_lose_no_more_than_said(tree in any_tree(), share: (u32, u32, u32), picks in prop::collection::vec((0_usize..4, 0_usize..99), 1..4), water: bool) {
+        let symmetric = Symmetric::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
+        let most = if water { tree.leaf_count() as u64 } else { symmetric.targets() };
+        let settings = Settings { water_filling: water, ..Settings::new(any_units(most, share)) };
+        let layout = Layout::new(tree.clone(), &settings).unwrap();
+        let failed: Vec<Domain> = picks.iter().map(|&(level, index)| {
+            let level = level % tree.depth();
+            Domain { level, index: index % tree.width(level) }
+        }).collect();
+        let verdict = layout.survives(&failed).unwrap();
+        let gone: HashSet<usize> = failed.iter().flat_map(|&domain| tree.leaves_below(domain)).collect();
+        for group in 0..60 {
+            let targets = targets_of(&layout, FILE, group);
+            let loss = targets.iter().filter(|target| gone.contains(target)).count() as u64;
+            prop_assert!(loss <= verdict.loss);
+        }
+        // Counted, they may lie elsewhere, but not do more harm.
+        let mut counts = vec![0; tree.depth()];
+        failed.iter().collect::<HashSet<_>>().iter().for_each(|domain| counts[domain.level] += 1);
+        let tests = [Test::Exact, Test::Sum, Test::Polytope].map(|test| layout.tolerates(&counts, test).unwrap());
+        prop_assert!(verdict.loss <= tests[0].loss, "{:?} {:?}", verdict, tests);
+        prop_assert!(tests[0].loss <= tests[1].loss && tests[1].loss <= tests[2].loss, "{:?}", tests);
+        prop_assert!(tests[1].tolerable || !tests[2].tolerable);
+    }
 }

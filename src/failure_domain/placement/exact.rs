@@ -1,9 +1,11 @@
 //! Looks for sets that meet a target among all there are, for jobs small enough.
 //!
 //! Sets are filled one after the other. A set begins with the first leaf that is left: which set is filled first makes
-//! no difference, nor does where a ring begins. Of leaves of the same parent the first that is left stands for all. A
-//! set is given up as soon as its ranks so far miss the target.
+//! no difference, nor does where a ring begins. Leaves are alike if they are in the same domain of the innermost level for
+//! which the target asks anything, or have the same parent: the first that is left stands for all. A set is given up as
+//! soon as its ranks so far miss the target.
 
+use super::super::Tree;
 use super::Scheme;
 use super::draft::Draft;
 use super::rules::Rules;
@@ -25,10 +27,12 @@ const MOST_STEPS: usize = 1 << 18;
 /// Puts the sets into the draft if there are any.
 pub(super) fn search(rules: &mut Rules, draft: &mut Draft, target: &[u32]) -> Found {
     let sets = draft.sets;
+    let tree = rules.tree;
     let mut search = Search {
         rules,
         target,
         sets,
+        alike: alike(tree, target),
         taken: vec![false; sets.ranks()],
         filled: Vec::with_capacity(sets.count()),
         left: [sets.count() - sets.larger(), sets.larger()],
@@ -48,6 +52,8 @@ struct Search<'a, 't> {
     rules: &'a mut Rules<'t>,
     target: &'a [u32],
     sets: Sets,
+    /// Of each leaf: a number that those like it have as well.
+    alike: Vec<u32>,
     taken: Vec<bool>,
     filled: Vec<Vec<u32>>,
     /// How many smaller and larger sets are to be filled.
@@ -110,7 +116,7 @@ impl Search<'_, '_> {
         let is_ring = matches!(self.rules.scheme, Scheme::Partner { .. });
         let start = if is_ring { 0 } else { last + 1 };
         for leaf in start..self.taken.len() {
-            if !self.taken[leaf] && self.is_first_of_siblings(leaf) {
+            if !self.taken[leaf] && self.is_first_of_its_like(leaf) {
                 let found = self.take(leaf as u32, size);
                 if found != Found::No {
                     return found;
@@ -120,9 +126,8 @@ impl Search<'_, '_> {
         Found::No
     }
 
-    fn is_first_of_siblings(&self, leaf: usize) -> bool {
-        let parents = self.rules.tree.parents(self.rules.tree.depth() - 1);
-        leaf == 0 || self.taken[leaf - 1] || parents[leaf - 1] != parents[leaf]
+    fn is_first_of_its_like(&self, leaf: usize) -> bool {
+        leaf == 0 || self.taken[leaf - 1] || self.alike[leaf - 1] != self.alike[leaf]
     }
 
     /// Whether the last set may still meet the target.
@@ -139,4 +144,17 @@ impl Search<'_, '_> {
         };
         circle.is_none_or(|start| self.rules.shortfall_of_circle(&set[start..], self.target) == 0)
     }
+}
+
+fn alike(tree: &Tree, target: &[u32]) -> Vec<u32> {
+    let innermost = target.iter().rposition(|&failures| failures > 0);
+    let outside = innermost.zip(tree.depth().checked_sub(2));
+    let domain = |leaf| {
+        outside.map_or(0, |(level, parents)| {
+            tree.ancestor(leaf, level.min(parents)).index
+        })
+    };
+    (0..tree.leaf_count())
+        .map(|leaf| domain(leaf) as u32)
+        .collect()
 }
