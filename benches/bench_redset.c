@@ -1,7 +1,8 @@
 /* How fast redset is, on its public API only: links against Stanchion or any other redset.
  *
- *   mpiexec -n 4 bench_redset [MiB a rank = 64] [directory = /dev/shm/bench_redset] [repetitions = 5]
+ *   mpiexec -n 4 bench_redset [MiB a rank = 64] [directory = /dev/shm/bench_redset] [repetitions = 5] [KEY=value ...]
  *
+ * The keys are those of redset_config, such as DIRECT=0.
  * Every rank is a failure group of its own. For each scheme: apply, recover with nothing lost, recover
  * with as many ranks lost as it tolerates (PARTNER and XOR 1, RS 2); wall time, CPU time of all ranks
  * together, most memory of a rank beyond what it had at the start, when MPI was warm. Best of the
@@ -302,6 +303,19 @@ static struct volume recover_volume(struct scheme s)
   return v;
 }
 
+/* ---- settings ---- */
+
+static void configure(const char* setting)
+{
+  const char* value = strchr(setting, '=');
+  char key[64];
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(setting, "="), setting);
+  kvtree* settings = kvtree_new();
+  kvtree_set_kv(settings, key, value ? value + 1 : "1");
+  if (!redset_config(settings)) wrong(setting);
+  kvtree_delete(&settings);
+}
+
 /* ---- one scheme ---- */
 
 static int create(struct scheme s, redset* d)
@@ -401,7 +415,7 @@ int main(int argc, char** argv)
   directory = argc > 2 ? argv[2] : "/dev/shm/bench_redset";
   int repetitions = argc > 3 ? atoi(argv[3]) : 5;
   if (ranks < 2 || bytes == 0 || repetitions < 1) {
-    if (rank == 0) fprintf(stderr, "usage: mpiexec -n <2 or more> %s [MiB a rank] [directory] [repetitions]\n", argv[0]);
+    if (rank == 0) fprintf(stderr, "usage: mpiexec -n <2 or more> %s [MiB a rank] [directory] [repetitions] [KEY=value ...]\n", argv[0]);
     MPI_Finalize();
     return 1;
   }
@@ -416,6 +430,7 @@ int main(int argc, char** argv)
   send_floor(ring);
   start.kib = memory("VmRSS:");
   redset_init();
+  for (int i = 4; i < argc; i++) configure(argv[i]);
   struct scheme schemes[] = {{"PARTNER", REDSET_COPY_PARTNER, ranks, 1, 1},
                              {"XOR4", REDSET_COPY_XOR, 4, 1, 1},
                              {"XOR", REDSET_COPY_XOR, ranks, 1, 1},

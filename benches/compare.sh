@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # compare.sh <bench> <other bench> [rounds] -- <arguments>
 # Runs two builds of one bench in turns and prints, for every figure, the best of each and the ratio.
-# LAUNCH is put before both, e.g. LAUNCH="mpiexec -n 8".
+# LAUNCH is put before both, e.g. LAUNCH="mpiexec -n 8"; OURS are arguments for the first alone, behind the others.
 set -euo pipefail
 ours=$1 other=$2 rounds=3
 shift 2
 [ "$1" = -- ] || { rounds=$1; shift; }
 shift
 for _ in $(seq "$rounds"); do
-  ${LAUNCH:-} "$ours" "$@" | sed 's/^/ours /'
+  ${LAUNCH:-} "$ours" "$@" ${OURS:-} | sed 's/^/ours /'
   ${LAUNCH:-} "$other" "$@" | sed 's/^/other /'
 done | awk '
   /WRONG/ { print; wrong = 1; next }
