@@ -4,11 +4,14 @@
  *
  * work: apply    protects the same files again and again; what was there before stays valid throughout
  *       recover  loses a rank's files and recovers them, again and again
- *       update   replaces the files by new versions and protects them, again and again */
+ *       update   replaces the files by new versions and protects them, again and again
+ *
+ * DIRECT in the environment is that of redset_config. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 
 #include "kvtree.h"
+#include "kvtree_util.h"
 #include "redset.h"
 #include "stanchion.h"
 #include "check.h"
@@ -128,6 +131,15 @@ static void check(redset d, const char* mode)
   if (code == REDSET_SUCCESS && !update) CHECK_OK(stanchion_redset_verify(MPI_COMM_WORLD, "ck.", NULL));
 }
 
+static void configure(void)
+{
+  const char* direct = getenv("DIRECT");
+  kvtree* settings = kvtree_new();
+  if (direct) kvtree_util_set_int(settings, REDSET_KEY_CONFIG_DIRECT, atoi(direct));
+  CHECK(redset_config(settings) != NULL);
+  kvtree_delete(&settings);
+}
+
 int main(int argc, char** argv)
 {
   redset d = NULL;
@@ -141,6 +153,7 @@ int main(int argc, char** argv)
     snprintf(file_names[i], sizeof file_names[i], "r%d_f%d", rank, i);
     list[i] = file_names[i];
   }
+  configure();
   CHECK_OK(create(&d));
   if (strcmp(argv[1], "prepare") == 0) prepare(d);
   if (strcmp(argv[1], "work") == 0) work(d, argv[2]);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # redset_kill.sh <rounds> <ranks> <program> <mpiexec words...>
 # Every round protects files, kills all ranks of a job that applies or recovers at a random moment, and
-# lets another job recover: no file may be wrong. SEED repeats a run.
+# lets another job recover: no file may be wrong. Every other round sends messages where ranks of one node would
+# open each other's files. SEED repeats a run.
 set -euo pipefail
 rounds=$1 ranks=$2 program=$3
 shift 3
@@ -49,6 +50,7 @@ start=("$@" "$program")
 for i in $(seq "$rounds"); do
   mode=${modes[$((i % 3))]} scheme=$((2 + i / 3 % 3)) lost=$((RANDOM % ranks))
   delay=$(printf '0.%03d' $((RANDOM % 400)))
-  echo "round $i: $mode, scheme $scheme, loses rank $lost, killed after $delay s"
+  export DIRECT=$((i % 2))
+  echo "round $i: $mode, scheme $scheme, direct $DIRECT, loses rank $lost, killed after $delay s"
   round "$mode" "$scheme" "$lost" "$delay"
 done
