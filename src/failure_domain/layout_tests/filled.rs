@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn filled_layouts_leave_no_holes(tree in any_tree(), share: (u32, u32, u32), motr: bool, start in 0_u64..1 << 40) {

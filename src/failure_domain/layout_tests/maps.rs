@@ -49,7 +49,7 @@ fn motr_compatible_maps_equal_those_of_motr() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn maps_are_inverse_and_spread_every_group_evenly(
