@@ -344,7 +344,7 @@ fn no_rings_of_a_small_job_survive_more() {
     }
 }
 
-/// All trees of up to 10 ranks with three levels above them: up to 9 in about a minute in a release build, 10 in many more.
+/// All trees of up to 10 ranks with three levels above them: some six minutes of two cores in a release build.
 #[test]
 #[ignore = "slow"]
 fn no_rings_of_any_job_of_ten_survive_more() {
@@ -368,7 +368,7 @@ fn no_rings_of_any_job_of_ten_survive_more() {
     }
 }
 
-/// All trees of up to 10 ranks with three levels above them: takes minutes in a release build.
+/// All trees of up to 10 ranks with three levels above them: some four minutes in a release build.
 #[test]
 #[ignore = "slow"]
 fn no_placement_of_any_job_of_ten_survives_more() {
