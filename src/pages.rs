@@ -11,7 +11,7 @@ pub(crate) use room::{Room, rooms};
 /// As long as on x86; where they are longer, they are asked for in vain.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A buffer of zeros, or nothing if there is no memory for it.
+/// A buffer of zeros on ordinary pages, or nothing if there is no memory for it.
 pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     if length == 0 {
         return Some(Vec::new());
