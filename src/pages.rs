@@ -1,15 +1,18 @@
-//! Large buffers on huge pages, where the system gives them to those who ask. The first touch of memory is
+//! Large buffers, and files in memory, on huge pages, where the system gives them to those who ask. The first touch of memory is
 //! what costs most in filling a fresh buffer: with huge pages it is a five-hundredth of the page faults.
 #![allow(unsafe_code)]
 
+mod file;
 mod room;
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::sync::OnceLock;
 
+pub(crate) use file::join_pages;
 pub(crate) use room::{Room, rooms};
 
 /// As long as on x86; where they are longer, they are asked for in vain.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// A buffer of zeros on ordinary pages, or nothing if there is no memory for it.
 pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
@@ -26,8 +29,17 @@ pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     Some(unsafe { Vec::from_raw_parts(start, length, length) })
 }
 
+/// Whether to ask at all: `STANCHION_HUGE_PAGES=0` in the environment says no.
+fn wanted() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("STANCHION_HUGE_PAGES").is_none_or(|set| set != "0"))
+}
+
 /// It is only advice: where the system does not follow it, the buffer is as good as any.
 fn ask_for_huge_pages(start: usize, length: usize) {
+    if !wanted() {
+        return;
+    }
     const PAGE: usize = 4096;
     let first = start.next_multiple_of(PAGE);
     let end = (start + length) / PAGE * PAGE;

@@ -11,7 +11,6 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 
 use super::engine::Means;
 use super::flow::{Flow, Part, Place};
@@ -20,7 +19,8 @@ use super::reach::{Extent, Reach, put, take};
 use super::sums::{Sum, Sums};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, transfer_unsized};
-use crate::storage::place::{open_same, read_at, write_at};
+use crate::storage::block_file::BlockFile;
+use crate::storage::place::open_same;
 use crate::{erasure, log};
 
 const TAG: Tag = 0x6472;
@@ -89,7 +89,7 @@ struct Work<'a> {
     reaches: &'a [Reach],
     /// Of each rank, by part.
     sums: Vec<[Option<Sums>; 2]>,
-    open: VecDeque<(File, OwnedFd)>,
+    open: VecDeque<(File, BlockFile)>,
 }
 
 /// An extent of a stream of a rank.
@@ -151,9 +151,9 @@ impl Work<'_> {
         let mut done = 0;
         for (index, extent) in touched(self.reaches, place, offset, block.len()) {
             let (at, length) = extent.overlap(offset + done as u64, block.len() - done);
-            let fd = open(&mut self.open, (place.rank, place.part, index), extent)?;
+            let file = open(&mut self.open, (place.rank, place.part, index), extent)?;
             let here = &mut block[done..][..length];
-            if read_at(fd, at, here)? < length {
+            if file.read_at(at, here)? < length {
                 return Err(extent.bad("it became shorter"));
             }
             done += length;
@@ -171,8 +171,8 @@ impl Work<'_> {
             let here = &block[done..][..length];
             done += length;
             if extent.is_new {
-                let fd = open(&mut self.open, (place.rank, place.part, index), extent)?;
-                write_at(fd, at, here)?;
+                let file = open(&mut self.open, (place.rank, place.part, index), extent)?;
+                file.write_at(at, here)?;
             }
         }
         self.sum(place, offset, &block[..done]);
@@ -217,13 +217,17 @@ fn touched<'a>(
 }
 
 fn open<'a>(
-    files: &'a mut VecDeque<(File, OwnedFd)>,
+    files: &'a mut VecDeque<(File, BlockFile)>,
     file: File,
     extent: &Extent,
-) -> Result<&'a OwnedFd> {
+) -> Result<&'a mut BlockFile> {
     open_one(files, file, || {
         let found = open_same(&extent.path, extent.file, extent.is_new)?;
-        found.ok_or_else(|| extent.bad("it is not the same file here"))
+        let fd = found.ok_or_else(|| extent.bad("it is not the same file here"))?;
+        Ok(match extent.is_new {
+            true => BlockFile::growing(fd, extent.offset + extent.length),
+            false => BlockFile::existing(fd),
+        })
     })
 }
 

@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::engine::Streams;
@@ -15,10 +14,9 @@ use super::header::Record;
 use super::reach::{Extent, Reach, Stream};
 use super::sums::{Sum, Sums};
 use super::{Error, Result};
+use crate::storage::block_file::BlockFile;
 use crate::storage::file::{open_rdwr_create, open_read, sync};
-use crate::storage::place::{
-    create, identity, read_at, remove, rename, set_attributes, sync_parent, write_at,
-};
+use crate::storage::place::{create, identity, remove, rename, set_attributes, sync_parent};
 
 /// At most so many files of a rank are open at once.
 const OPEN: usize = 64;
@@ -93,7 +91,7 @@ pub(super) struct Data {
     files: Vec<File>,
     length: u64,
     sums: Option<Sums>,
-    open: VecDeque<(usize, OwnedFd)>,
+    open: VecDeque<(usize, BlockFile)>,
 }
 
 struct File {
@@ -183,8 +181,9 @@ impl Data {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &mut block[done..][..length];
             done += length;
-            let fd = open_one(&mut self.open, index, || Ok(open_read(&file.path)?))?;
-            let got = read_at(fd, at, part).map_err(|error| file.bad(error))?;
+            let open = || Ok(BlockFile::existing(open_read(&file.path)?));
+            let opened = open_one(&mut self.open, index, open)?;
+            let got = opened.read_at(at, part).map_err(|error| file.bad(error))?;
             if got < length {
                 return Err(file.bad("it became shorter"));
             }
@@ -206,8 +205,9 @@ impl Data {
             if file.state == State::Kept {
                 continue;
             }
-            let fd = open_one(&mut self.open, index, || file.open_beside())?;
-            write_at(fd, at, part).map_err(|error| file.bad(error))?;
+            let opened = open_one(&mut self.open, index, || file.open_beside())?;
+            let written = opened.write_at(at, part);
+            written.map_err(|error| file.bad(error))?;
         }
         if let Some(sums) = &mut self.sums {
             sums.add(offset, &block[..done]);
@@ -266,7 +266,7 @@ impl Data {
                 continue;
             }
             let fd = open_one(&mut self.open, index, || file.open_beside())?;
-            let settled = set_attributes(fd, &file.record.attributes).and_then(|()| sync(fd));
+            let settled = set_attributes(&*fd, &file.record.attributes).and_then(|()| sync(fd));
             settled.map_err(|error| file.bad(error))?;
         }
         self.open.clear();
@@ -301,14 +301,14 @@ impl File {
         (offset - self.range.start, left.min(length as u64) as usize)
     }
 
-    fn open_beside(&mut self) -> Result<OwnedFd> {
+    fn open_beside(&mut self) -> Result<BlockFile> {
         let path = beside(&self.path);
-        if self.state == State::Begun {
-            return Ok(open_rdwr_create(&path)?);
-        }
-        let fd = create(&path, 0o600)?;
+        let fd = match self.state {
+            State::Begun => open_rdwr_create(&path)?,
+            _ => create(&path, 0o600)?,
+        };
         self.state = State::Begun;
-        Ok(fd)
+        Ok(BlockFile::growing(fd, self.range.end - self.range.start))
     }
 
     fn bad(&self, what: impl ToString) -> Error {
@@ -334,24 +334,24 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The descriptor of a file, opened if it is not among the open ones.
+/// A file, opened if it is not among the open ones.
 pub(super) fn open_one<F: PartialEq>(
-    open: &mut VecDeque<(F, OwnedFd)>,
+    open: &mut VecDeque<(F, BlockFile)>,
     file: F,
-    how: impl FnOnce() -> Result<OwnedFd>,
-) -> Result<&OwnedFd> {
+    how: impl FnOnce() -> Result<BlockFile>,
+) -> Result<&mut BlockFile> {
     let at = match open.iter().position(|(known, _)| *known == file) {
         Some(at) => at,
         None => {
-            let fd = how()?;
+            let opened = how()?;
             if open.len() == OPEN {
                 open.pop_front();
             }
-            open.push_back((file, fd));
+            open.push_back((file, opened));
             open.len() - 1
         }
     };
-    Ok(&open[at].1)
+    Ok(&mut open[at].1)
 }
 
 fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
@@ -373,7 +373,7 @@ pub(super) struct Payload {
     header: u64,
     /// Lengths of the parity chunks or copies in it.
     pieces: Vec<u64>,
-    fd: Option<OwnedFd>,
+    file: Option<BlockFile>,
     /// Made anew, to be written.
     is_new: bool,
     sums: Option<Sums>,
@@ -392,14 +392,16 @@ impl Payload {
             path,
             header,
             pieces,
-            fd: None,
+            file: None,
             is_new: false,
         }
     }
 
     /// Makes the file anew.
     pub(super) fn begin(&mut self) -> Result<()> {
-        self.fd = Some(create(&self.path, 0o666)?);
+        let length = self.header + self.pieces.iter().sum::<u64>();
+        let fd = create(&self.path, 0o666)?;
+        self.file = Some(BlockFile::growing(fd, length));
         self.is_new = true;
         Ok(())
     }
@@ -428,12 +430,13 @@ impl Payload {
     }
 
     fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
-        let fd = match self.fd.take() {
-            Some(fd) => fd,
-            None => open_read(&self.path)?,
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => BlockFile::existing(open_read(&self.path)?),
         };
-        let fd = self.fd.insert(fd);
-        let got = read_at(fd, self.header + offset, block).map_err(|e| bad(&self.path, e))?;
+        let file = self.file.insert(file);
+        let got = file.read_at(self.header + offset, block);
+        let got = got.map_err(|error| bad(&self.path, error))?;
         if got < block.len() {
             return Err(bad(&self.path, "it is too short"));
         }
@@ -444,11 +447,10 @@ impl Payload {
     }
 
     fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
-        let fd = self
-            .fd
-            .as_ref()
-            .ok_or_else(|| bad(&self.path, "it is not open"))?;
-        write_at(fd, self.header + offset, block).map_err(|e| bad(&self.path, e))?;
+        let file = self.file.as_mut();
+        let file = file.ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let written = file.write_at(self.header + offset, block);
+        written.map_err(|error| bad(&self.path, error))?;
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
         }
@@ -483,13 +485,11 @@ impl Payload {
     /// Completes the file with its header, which must have the length given before.
     pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
         debug_assert_eq!(header.len() as u64, self.header);
-        let fd = self
-            .fd
-            .as_ref()
-            .ok_or_else(|| bad(&self.path, "it is not open"))?;
-        let settled = write_at(fd, 0, header).and_then(|()| sync(fd));
+        let file = self.file.as_mut();
+        let file = file.ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let settled = file.write_at(0, header).and_then(|()| sync(file));
         settled.map_err(|error| bad(&self.path, error))?;
-        self.fd = None;
+        self.file = None;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
 //! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller;
-//! [`place`]: reads and writes at offsets of large files);
+//! [`block_file`]: blocks of large files; [`place`]: their names and attributes);
 //! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+pub mod block_file;
 #[cfg(any(test, feature = "faults"))]
 pub mod faults;
 pub mod file;
@@ -32,6 +33,7 @@ pub enum Operation {
     Create,
     Read,
     Write,
+    JoinPages,
     Fsync,
     DirFsync,
     Rename,
@@ -55,6 +57,7 @@ impl fmt::Display for Operation {
             Self::Create => "create a temporary file for",
             Self::Read => "read",
             Self::Write => "write",
+            Self::JoinPages => "get a huge page for",
             Self::Fsync => "sync",
             Self::DirFsync => "sync the directory",
             Self::Rename => "rename a temporary file to",

@@ -1,4 +1,4 @@
-//! Files that are read and written at offsets, and what the file system notes about them.
+//! Making, renaming and removing files, and what the file system notes about them.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -84,10 +84,10 @@ pub fn identity(path: &Path) -> Result<Identity> {
     Ok(stat.into())
 }
 
-/// Opens the file at `path` to read it, or to write it; `None` if it is another one than the one meant.
+/// Opens the file at `path` to read it, or to write it as well; `None` if it is another one than the one meant.
 pub fn open_same(path: &Path, meant: Identity, for_writing: bool) -> Result<Option<OwnedFd>> {
     let flags = match for_writing {
-        true => OFlags::WRONLY,
+        true => OFlags::RDWR,
         false => OFlags::RDONLY,
     };
     // Whatever else is there now must not keep us waiting.
@@ -125,38 +125,6 @@ pub fn create(path: &Path, mode: u32) -> Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
     let open = || sys::open(path, flags, Mode::from_raw_mode(mode));
     patiently(open).map_err(at(Operation::Open, path))
-}
-
-/// Fills `buf` from `offset` on and returns its length, or less where the file ends.
-pub fn read_at(fd: impl AsFd, mut offset: u64, buf: &mut [u8]) -> Result<usize> {
-    let fd = fd.as_fd();
-    let mut done = 0;
-    while done < buf.len() {
-        let got = retry_on_intr(|| sys::pread(fd, &mut buf[done..], offset));
-        match got.map_err(on(Operation::Read, fd))? {
-            0 => break,
-            n => {
-                done += n;
-                offset += n as u64;
-            }
-        }
-    }
-    Ok(done)
-}
-
-pub fn write_at(fd: impl AsFd, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-    let fd = fd.as_fd();
-    while !bytes.is_empty() {
-        let put = retry_on_intr(|| sys::pwrite(fd, bytes, offset));
-        match put.map_err(on(Operation::Write, fd))? {
-            0 => return Err(on(Operation::Write, fd)(Errno::NOSPC)),
-            n => {
-                bytes = &bytes[n..];
-                offset += n as u64;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Puts `from` in the place of `to`. Durable after [`sync_parent`].

@@ -10,6 +10,7 @@ use rustix::fs::{
 use rustix::io::{self, Result};
 
 use super::Operation;
+use crate::pages;
 
 #[cfg(any(test, feature = "faults"))]
 use super::faults::before;
@@ -51,6 +52,18 @@ pub(super) fn pread(fd: impl AsFd, buf: &mut [u8], offset: u64) -> Result<usize>
 pub(super) fn pwrite(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<usize> {
     let limit = before(Operation::Write)?.min(bytes.len());
     io::pwrite(fd, &bytes[..limit], offset)
+}
+
+/// Whether the file is one of tmpfs.
+pub(super) fn is_in_memory(fd: impl AsFd) -> Result<bool> {
+    const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
+    before(Operation::Stat)?;
+    Ok(fs::fstatfs(fd)?.f_type == TMPFS_MAGIC)
+}
+
+pub(super) fn join_pages(fd: impl AsFd, offset: u64) -> Result<()> {
+    before(Operation::JoinPages)?;
+    pages::join_pages(fd.as_fd(), offset)
 }
 
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
