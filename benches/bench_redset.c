@@ -2,7 +2,7 @@
  *
  *   mpiexec -n 4 bench_redset [MiB a rank = 64] [directory = /dev/shm/bench_redset] [repetitions = 5] [KEY=value ...]
  *
- * The keys are those of redset_config, such as DIRECT=0.
+ * The keys are those of redset_config, such as DIRECT=0. BENCH_SCHEME=XOR4 in the environment measures that one alone.
  * Every rank is a failure group of its own. For each scheme: apply, recover with nothing lost, recover
  * with as many ranks lost as it tolerates (PARTNER and XOR 1, RS 2); wall time, CPU time of all ranks
  * together, most memory of a rank beyond what it had at the start, when MPI was warm. Best of the
@@ -140,6 +140,7 @@ static size_t piece(size_t done, size_t all)
 static void make_file(void)
 {
   uint64_t state = 88172645463325252ull + 7919 * (unsigned)rank;
+  unlink(data_file);
   int fd = open(data_file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   for (size_t done = 0; done < bytes; done += BLOCK) {
     fill(&state);
@@ -379,9 +380,9 @@ static void measure(struct scheme s, int repetitions)
   char name[512];
   const char* files[1] = {data_file};
   snprintf(name, sizeof name, "%s/%s_", directory, s.name);
-  make_file();
   for (int r = 0; r < repetitions; r++) {
     redset d = NULL;
+    make_file(); /* anew, for a rebuilt one may be faster to read than one that a program has written */
     if (create(s, &d) != REDSET_SUCCESS) wrong("create");
     begin();
     int failed = redset_apply(1, files, name, d);
@@ -435,8 +436,10 @@ int main(int argc, char** argv)
                              {"XOR4", REDSET_COPY_XOR, 4, 1, 1},
                              {"XOR", REDSET_COPY_XOR, ranks, 1, 1},
                              {"RS2", REDSET_COPY_RS, ranks, 2, 2}};
+  const char* only = getenv("BENCH_SCHEME");
   for (int i = 0; i < 4; i++) {
     if (i == 1 && (ranks <= 4 || ranks % 4)) continue;
+    if (only && strcmp(only, schemes[i].name) != 0) continue;
     if (schemes[i].extra < ranks) measure(schemes[i], repetitions);
   }
   redset_finalize();
