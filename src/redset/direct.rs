@@ -24,8 +24,8 @@ use crate::storage::place::open_same;
 use crate::{erasure, log};
 
 const TAG: Tag = 0x6472;
-/// All blocks that are combined in a step.
-const STEP: u64 = 2 << 20;
+/// All blocks that are combined in a step: they should not leave a core's own cache meanwhile.
+const STEP: u64 = 512 << 10;
 const SHORTEST: u64 = 32 << 10;
 const LONGEST: u64 = 256 << 10;
 /// A block that is only copied should not leave a core's own cache between read and write.

@@ -189,6 +189,37 @@ proptest! {
     }
 }
 
+/// Files in memory get huge pages, at the seams of which ranks write side by side.
+#[test]
+fn files_of_several_huge_pages_are_rebuilt() {
+    let huge = crate::pages::HUGE_PAGE;
+    let sizes = vec![
+        vec![3 * huge + 4321, 100],
+        vec![2 * huge, huge + 1],
+        vec![5 * huge - 1],
+        vec![0, 4 * huge],
+    ];
+    let schemes = [
+        Scheme::Partner { replicas: 2 },
+        Scheme::Xor,
+        Scheme::ReedSolomon { k: 2 },
+    ];
+    for (scheme, apart) in schemes.into_iter().flat_map(|s| [(s, false), (s, true)]) {
+        let job = Job::new(scheme, 4, sizes.clone()).apart(apart);
+        let originals = job.files();
+        all_ok(job.apply());
+        let before = job.files();
+        assert!(originals.iter().all(|(path, bytes)| before[path] == *bytes));
+        let tolerated = scheme.copies();
+        for first in [0, 3] {
+            job.lose(|rank, _| (0..tolerated).any(|next| rank == (first + next) % 4));
+            all_ok(job.recover());
+            assert!(job.files() == before);
+        }
+        all_ok(job.verify());
+    }
+}
+
 /// Flips a bit of one file; all files of all ranks are one stream of bytes here.
 fn flip(job: &Job, at: prop::sample::Index) -> PathBuf {
     let files = job.files();

@@ -134,3 +134,128 @@ impl AsFd for BlockFile {
         self.fd.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use rustix::fs::{Mode, OFlags, open};
+
+    use super::*;
+    use crate::storage::faults;
+
+    /// A directory in memory, if this machine has one.
+    fn in_memory() -> tempfile::TempDir {
+        let usual = Path::new("/dev/shm");
+        let dir = usual.is_dir().then(|| tempfile::tempdir_in(usual).ok());
+        dir.flatten()
+            .unwrap_or_else(|| tempfile::tempdir().unwrap())
+    }
+
+    fn file(dir: &tempfile::TempDir, length: u64) -> BlockFile {
+        let path = CString::new(dir.path().join("file").as_os_str().as_bytes()).unwrap();
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        BlockFile::growing(
+            open(path, flags, Mode::from_raw_mode(0o600)).unwrap(),
+            length,
+        )
+    }
+
+    fn bytes(length: usize) -> Vec<u8> {
+        (0..length)
+            .map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8)
+            .collect()
+    }
+
+    /// Writes blocks from `places` and checks what is in the file then.
+    fn check(mut file: BlockFile, whole: &[u8], places: &[(usize, usize)]) {
+        let mut expected = Vec::new();
+        for &(start, length) in places {
+            let end = whole.len().min(start + length);
+            let block = &whole[start.min(end)..end];
+            if !block.is_empty() {
+                expected.resize(expected.len().max(end), 0);
+                expected[start..end].copy_from_slice(block);
+            }
+            file.write_at(start as u64, block).unwrap();
+        }
+        let mut found = vec![1; whole.len() + 1];
+        let length = file.read_at(0, &mut found).unwrap();
+        assert!(found[..length] == expected[..]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn blocks_in_any_order_make_the_same_file(
+            places in prop::collection::vec((0..5 * HUGE_PAGE, 1..3 * HUGE_PAGE / 2), 1..12),
+            more in 0..HUGE_PAGE,
+        ) {
+            let dir = in_memory();
+            let whole = bytes(4 * HUGE_PAGE + more);
+            check(file(&dir, whole.len() as u64), &whole, &places);
+        }
+    }
+
+    #[test]
+    fn blocks_of_several_writers_make_one_file() {
+        let dir = in_memory();
+        let whole = bytes(6 * HUGE_PAGE + 12345);
+        let (length, share) = (whole.len() as u64, whole.len() / 5 + 1);
+        std::thread::scope(|scope| {
+            for (number, part) in whole.chunks(share).enumerate() {
+                let mut file = file(&dir, length);
+                scope.spawn(move || {
+                    for (index, block) in part.chunks(70_001).enumerate() {
+                        let at = number * share + index * 70_001;
+                        file.write_at(at as u64, block).unwrap();
+                    }
+                });
+            }
+        });
+        assert!(std::fs::read(dir.path().join("file")).unwrap() == whole);
+    }
+
+    /// What the kernel may refuse is not an error, whatever it says and wherever it says so.
+    #[test]
+    fn a_file_without_huge_pages_is_the_same_file() {
+        let whole = bytes(3 * HUGE_PAGE);
+        let places: Vec<_> = (0..12)
+            .map(|i| (i * HUGE_PAGE / 4, HUGE_PAGE / 4))
+            .collect();
+        for errno in [Errno::INVAL, Errno::NOMEM, Errno::BUSY, Errno::AGAIN] {
+            for nth in 0..3 {
+                let dir = in_memory();
+                let _plan = faults::plan([faults::fail(errno).of(Operation::JoinPages).at(nth)]);
+                check(file(&dir, whole.len() as u64), &whole, &places);
+            }
+        }
+    }
+
+    #[test]
+    fn only_whole_huge_pages_of_files_in_memory_are_asked_for() {
+        let dir = in_memory();
+        let whole = bytes(2 * HUGE_PAGE + 100);
+        let asked = |length: u64| {
+            let plan = faults::plan([faults::fail(Errno::AGAIN).of(Operation::JoinPages)]);
+            check(
+                file(&dir, length),
+                &whole,
+                &[(0, 5000), (5000, whole.len())],
+            );
+            let trace = plan.trace();
+            trace
+                .into_iter()
+                .filter(|op| *op == Operation::JoinPages)
+                .count()
+        };
+        let pages =
+            usize::from(sys::is_in_memory(std::fs::File::open(dir.path()).unwrap()).unwrap());
+        assert_eq!(asked(whole.len() as u64), 2 * pages);
+        assert_eq!(asked(2 * HUGE - 1), pages);
+        assert_eq!(asked(HUGE - 1), 0);
+    }
+}
