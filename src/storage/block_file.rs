@@ -3,8 +3,8 @@
 //! Checkpoints often lie in memory (tmpfs, as in /dev/shm), where a page that is new to a file costs the
 //! kernel more than the bytes in it. A huge page costs it little more than a small one, but it gives one
 //! only in exchange for a page that is there. So the writer who comes first into a part of such a file
-//! writes a page of its bytes, has that exchanged, and goes on in the huge page. Where the kernel cannot
-//! or will not, the file is written as any other.
+//! writes a page of its bytes, has that exchanged, and puts the rest into the huge page without the kernel's
+//! help. Where the kernel cannot or will not, the file is written as any other.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Operation, Result, on, sys};
-use crate::pages::HUGE_PAGE;
+use crate::pages::{HUGE_PAGE, HugePage};
 
 const HUGE: u64 = HUGE_PAGE as u64;
 /// At least as long as a page of the file system: what is written before an exchange.
@@ -21,39 +21,44 @@ const SMALL: u64 = 4096;
 #[derive(Debug)]
 pub struct BlockFile {
     fd: OwnedFd,
-    huge: Huge,
+    pages: Pages,
 }
 
-/// Which huge pages a file gets.
+/// What pages a file gets.
 #[derive(Debug)]
-enum Huge {
-    None,
-    /// If it lies in memory; nobody has looked yet.
+enum Pages {
+    Ordinary,
+    /// Huge ones if it lies in memory; nobody has looked yet.
     Perhaps {
         length: u64,
     },
-    /// Those that end before `length`, except where it was tried already.
-    Pages {
-        length: u64,
-        tried: HashSet<u64>,
-    },
+    Huge(Huge),
+}
+
+#[derive(Debug)]
+struct Huge {
+    /// The file gets huge pages as far as they end before.
+    length: u64,
+    tried: HashSet<u64>,
+    /// The last one, and its number.
+    last: Option<(u64, HugePage)>,
 }
 
 impl BlockFile {
     /// One that is there.
     pub fn existing(fd: OwnedFd) -> BlockFile {
-        let huge = Huge::None;
-        BlockFile { fd, huge }
+        let pages = Pages::Ordinary;
+        BlockFile { fd, pages }
     }
 
     /// One that is new, or about to be written anew, and will have at least `length` bytes. Others may
     /// write to it at the same time. It must be open for reading too.
     pub fn growing(fd: OwnedFd, length: u64) -> BlockFile {
-        let huge = match length < HUGE {
-            true => Huge::None,
-            false => Huge::Perhaps { length },
+        let pages = match length < HUGE {
+            true => Pages::Ordinary,
+            false => Pages::Perhaps { length },
         };
-        BlockFile { fd, huge }
+        BlockFile { fd, pages }
     }
 
     /// Fills `buf` from `offset` on and returns its length, or less where the file ends.
@@ -74,59 +79,85 @@ impl BlockFile {
     }
 
     pub fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-        while let Some(page) = self.next_exchange(offset, bytes.len() as u64) {
-            let start = offset.max(page * HUGE);
-            let first = (start / SMALL + 1) * SMALL - offset;
-            let (before, behind) = bytes.split_at(bytes.len().min(first as usize));
-            self.put(offset, before)?;
-            self.exchange(page);
-            (offset, bytes) = (offset + before.len() as u64, behind);
-        }
-        self.put(offset, bytes)
-    }
-
-    /// The first huge page in these bytes of the file that is worth a try.
-    fn next_exchange(&mut self, offset: u64, length: u64) -> Option<u64> {
-        if let Huge::Perhaps { length } = self.huge {
-            let tried = HashSet::new();
-            self.huge = match sys::is_in_memory(&self.fd) {
-                Ok(true) => Huge::Pages { length, tried },
-                _ => Huge::None,
-            };
-        }
-        let Huge::Pages { length: end, tried } = &self.huge else {
-            return None;
+        self.look_where_it_lies()?;
+        let Pages::Huge(huge) = &mut self.pages else {
+            return put(&self.fd, offset, bytes);
         };
-        let touched = offset / HUGE..(offset + length).div_ceil(HUGE);
-        let mut whole = touched.take_while(|page| (page + 1) * HUGE <= *end);
-        whole.find(|page| !tried.contains(page))
-    }
-
-    fn exchange(&mut self, page: u64) {
-        let exchanged = sys::join_pages(&self.fd, page * HUGE);
-        if let Huge::Pages { tried, .. } = &mut self.huge {
-            tried.insert(page);
-        }
-        // Another writer may be in the way here, and nowhere else.
-        if exchanged.is_err_and(|errno| errno != Errno::AGAIN) {
-            self.huge = Huge::None;
-        }
-    }
-
-    fn put(&self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-        let fd = self.as_fd();
         while !bytes.is_empty() {
-            let put = retry_on_intr(|| sys::pwrite(fd, bytes, offset));
-            match put.map_err(on(Operation::Write, fd))? {
-                0 => return Err(on(Operation::Write, fd)(Errno::NOSPC)),
-                n => {
-                    bytes = &bytes[n..];
-                    offset += n as u64;
-                }
-            }
+            let left = (HUGE - offset % HUGE).min(bytes.len() as u64);
+            let (here, behind) = bytes.split_at(left as usize);
+            huge.write(&self.fd, offset, here)?;
+            (offset, bytes) = (offset + left, behind);
         }
         Ok(())
     }
+
+    fn look_where_it_lies(&mut self) -> Result<()> {
+        let Pages::Perhaps { length } = self.pages else {
+            return Ok(());
+        };
+        self.pages = match sys::is_in_memory(&self.fd) {
+            Ok(true) => Pages::Huge(Huge {
+                length,
+                tried: HashSet::new(),
+                last: None,
+            }),
+            _ => Pages::Ordinary,
+        };
+        if let Pages::Huge(_) = self.pages {
+            // Nobody may look through a page at what lies behind the end of a file.
+            let extended = retry_on_intr(|| sys::extend(&self.fd, length));
+            extended.map_err(on(Operation::Extend, self.as_fd()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Huge {
+    /// Bytes that lie in one huge page, if it becomes one.
+    fn write(&mut self, fd: &OwnedFd, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
+        let page = offset / HUGE;
+        if (page + 1) * HUGE <= self.length && !self.tried.contains(&page) {
+            let first = (SMALL - offset % SMALL).min(bytes.len() as u64);
+            let (here, behind) = bytes.split_at(first as usize);
+            put(fd, offset, here)?;
+            self.exchange(fd, page);
+            (offset, bytes) = (offset + first, behind);
+        }
+        match &mut self.last {
+            Some((number, huge)) if *number == page => {
+                huge.write((offset % HUGE) as usize, bytes);
+                Ok(())
+            }
+            _ => put(fd, offset, bytes),
+        }
+    }
+
+    fn exchange(&mut self, fd: &OwnedFd, page: u64) {
+        self.tried.insert(page);
+        self.last = None;
+        match sys::join_pages(fd, page * HUGE) {
+            Ok(huge) => self.last = Some((page, huge)),
+            // Another writer may be in the way here, and nowhere else.
+            Err(Errno::AGAIN) => (),
+            Err(_) => self.length = 0,
+        }
+    }
+}
+
+fn put(fd: &OwnedFd, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
+    let fd = fd.as_fd();
+    while !bytes.is_empty() {
+        let put = retry_on_intr(|| sys::pwrite(fd, bytes, offset));
+        match put.map_err(on(Operation::Write, fd))? {
+            0 => return Err(on(Operation::Write, fd)(Errno::NOSPC)),
+            n => {
+                bytes = &bytes[n..];
+                offset += n as u64;
+            }
+        }
+    }
+    Ok(())
 }
 
 impl AsFd for BlockFile {
@@ -184,6 +215,8 @@ mod tests {
         }
         let mut found = vec![1; whole.len() + 1];
         let length = file.read_at(0, &mut found).unwrap();
+        // In memory it is made as long as it will be.
+        expected.resize(expected.len().max(length), 0);
         assert!(found[..length] == expected[..]);
     }
 

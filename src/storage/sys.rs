@@ -10,7 +10,7 @@ use rustix::fs::{
 use rustix::io::{self, Result};
 
 use super::Operation;
-use crate::pages;
+use crate::pages::HugePage;
 
 #[cfg(any(test, feature = "faults"))]
 use super::faults::before;
@@ -61,9 +61,15 @@ pub(super) fn is_in_memory(fd: impl AsFd) -> Result<bool> {
     Ok(fs::fstatfs(fd)?.f_type == TMPFS_MAGIC)
 }
 
-pub(super) fn join_pages(fd: impl AsFd, offset: u64) -> Result<()> {
+pub(super) fn join_pages(fd: impl AsFd, offset: u64) -> Result<HugePage> {
     before(Operation::JoinPages)?;
-    pages::join_pages(fd.as_fd(), offset)
+    HugePage::join(fd.as_fd(), offset)
+}
+
+/// Lets the file have at least `length` bytes, of which there must be one.
+pub(super) fn extend(fd: impl AsFd, length: u64) -> Result<()> {
+    before(Operation::Extend)?;
+    fs::fallocate(fd, fs::FallocateFlags::empty(), length - 1, 1)
 }
 
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
