@@ -8,7 +8,7 @@ mod room;
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::OnceLock;
 
-pub(crate) use file::HugePage;
+pub(crate) use file::HugePages;
 pub(crate) use room::{Room, rooms};
 
 /// As long as on x86; where they are longer, they are asked for in vain.

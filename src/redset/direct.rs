@@ -119,6 +119,7 @@ impl Work<'_> {
                 resize(&mut targets, flow.targets.len(), length);
                 self.carry_block(flow, block.start, &mut sources, &mut targets)?;
             }
+            self.close(&flow.targets);
         }
         Ok(self.sums.iter().map(told).collect())
     }
@@ -177,6 +178,17 @@ impl Work<'_> {
         }
         self.sum(place, offset, &block[..done]);
         Ok(())
+    }
+
+    /// What is not written any more gives back its pages.
+    fn close(&mut self, places: &[Place]) {
+        let is_one = |rank, part| {
+            places
+                .iter()
+                .any(|place| (place.rank, place.part) == (rank, part))
+        };
+        self.open
+            .retain(|((rank, part, _), _)| !is_one(*rank, *part));
     }
 
     fn sum(&mut self, place: &Place, offset: u64, bytes: &[u8]) {

@@ -3,7 +3,8 @@
 //!
 //! Trees are sorted before they are written, so that the same set always gives the same bytes. Checksums
 //! stand under keys that other readers of the format skip, and have a fixed width: the length of a header
-//! is known before the checksums are.
+//! is known before the checksums are. Those of the redundancy stand below the rank that has it: upstream makes a
+//! lost header from that of a neighbour, with all keys that it does not know.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -199,7 +200,7 @@ impl Header {
             }
         }
         for (index, checksum) in self.checksums.iter().enumerate() {
-            let mut list = edit.child(CHECKSUM);
+            let mut list = edit.child(CHECKSUM).into_child(&rank_text(self.rank));
             list.set_str(&rank_text(index), &checksum_text(*checksum));
         }
         sort(tree.edit());
@@ -238,7 +239,10 @@ impl Header {
             None => None,
         };
         let mut checksums = BTreeMap::new();
-        for entry in tree.get(CHECKSUM).iter().flat_map(|list| list.iter()) {
+        let own = tree
+            .get(CHECKSUM)
+            .and_then(|list| list.get(&rank_text(rank)));
+        for entry in own.iter().flat_map(|list| list.iter()) {
             let value = entry
                 .tree()
                 .and_then(|tree| parse_checksum(tree.first()?.key()?));

@@ -220,6 +220,53 @@ fn files_of_several_huge_pages_are_rebuilt() {
     }
 }
 
+/// Upstream rebuilds a header from the right neighbour's and leaves in it what it does not know.
+#[test]
+fn the_checksums_of_a_neighbour_do_not_count() {
+    let redundancy = |job: &Job, rank: usize| {
+        let mut paths = job.files_of(rank).into_keys();
+        paths
+            .find(|path| path.to_string_lossy().contains(".mem_"))
+            .unwrap()
+    };
+    let read = |path: &Path| {
+        let mut tree = kvtree::Tree::new();
+        let fd = storage::file::open_read(path).unwrap();
+        let length = kvtree::file::read_fd(path, fd, tree.edit()).unwrap();
+        (tree, fs::read(path).unwrap().split_off(length as usize))
+    };
+    for scheme in [
+        Scheme::Xor,
+        Scheme::ReedSolomon { k: 1 },
+        Scheme::Partner { replicas: 1 },
+    ] {
+        let job = Job::new(scheme, 4, vec![vec![1000, 20]; 4]);
+        all_ok(job.apply());
+        let before = job.files();
+        let (mut header, payload) = read(&redundancy(&job, 0));
+        let (neighbours, _) = read(&redundancy(&job, 1));
+        let (own, other) = (header.view().get(c"CRC32"), neighbours.view().get(c"CRC32"));
+        assert!(own.is_some() && other.is_some());
+        let mut copy = kvtree::Tree::new();
+        copy.edit().merge(other.unwrap()).unwrap();
+        header.edit().set(c"CRC32", Some(copy));
+        let mut bytes = kvtree::file::persisted(header.view()).unwrap();
+        bytes.extend(payload);
+        fs::write(redundancy(&job, 0), bytes).unwrap();
+        all_ok(job.verify());
+        job.lose(|rank, _| rank == 1);
+        all_ok(job.recover());
+        let originals = |files: &Files| {
+            files
+                .clone()
+                .into_iter()
+                .filter(|(path, _)| !is_redundancy(path))
+                .collect::<Files>()
+        };
+        assert!(originals(&job.files()) == originals(&before));
+    }
+}
+
 /// Flips a bit of one file; all files of all ranks are one stream of bytes here.
 fn flip(job: &Job, at: prop::sample::Index) -> PathBuf {
     let files = job.files();

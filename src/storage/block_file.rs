@@ -3,8 +3,8 @@
 //! Checkpoints often lie in memory (tmpfs, as in /dev/shm), where a page that is new to a file costs the
 //! kernel more than the bytes in it. A huge page costs it little more than a small one, but it gives one
 //! only in exchange for a page that is there. So the writer who comes first into a part of such a file
-//! writes a page of its bytes, has that exchanged, and puts the rest into the huge page without the kernel's
-//! help. Where the kernel cannot or will not, the file is written as any other.
+//! lets it have a page, has that exchanged, and puts its bytes into the huge page without the kernel's help.
+//! Where the kernel cannot or will not, the file is written as any other.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,11 +12,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Operation, Result, on, sys};
-use crate::pages::{HUGE_PAGE, HugePage};
+use crate::pages::{HUGE_PAGE, HugePages};
 
 const HUGE: u64 = HUGE_PAGE as u64;
-/// At least as long as a page of the file system: what is written before an exchange.
-const SMALL: u64 = 4096;
+/// What is exchanged at once: each time the kernel makes all processors tidy up their lists of pages.
+const RUN: u64 = 4 * HUGE;
 
 #[derive(Debug)]
 pub struct BlockFile {
@@ -35,13 +35,14 @@ enum Pages {
     Huge(Huge),
 }
 
+/// Huge pages come in runs of [`RUN`] bytes, as far as they end before the file does.
 #[derive(Debug)]
 struct Huge {
-    /// The file gets huge pages as far as they end before.
+    /// Of the file, at least.
     length: u64,
     tried: HashSet<u64>,
-    /// The last one, and its number.
-    last: Option<(u64, HugePage)>,
+    /// The last run, and its number.
+    last: Option<(u64, HugePages)>,
 }
 
 impl BlockFile {
@@ -84,7 +85,7 @@ impl BlockFile {
             return put(&self.fd, offset, bytes);
         };
         while !bytes.is_empty() {
-            let left = (HUGE - offset % HUGE).min(bytes.len() as u64);
+            let left = (RUN - offset % RUN).min(bytes.len() as u64);
             let (here, behind) = bytes.split_at(left as usize);
             huge.write(&self.fd, offset, here)?;
             (offset, bytes) = (offset + left, behind);
@@ -105,43 +106,47 @@ impl BlockFile {
             _ => Pages::Ordinary,
         };
         if let Pages::Huge(_) = self.pages {
-            // Nobody may look through a page at what lies behind the end of a file.
-            let extended = retry_on_intr(|| sys::extend(&self.fd, length));
-            extended.map_err(on(Operation::Extend, self.as_fd()))?;
+            // No page may be looked at that lies behind the end of the file.
+            let extended = retry_on_intr(|| sys::allocate(&self.fd, length - 1));
+            extended.map_err(on(Operation::Allocate, self.as_fd()))?;
         }
         Ok(())
     }
 }
 
 impl Huge {
-    /// Bytes that lie in one huge page, if it becomes one.
-    fn write(&mut self, fd: &OwnedFd, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-        let page = offset / HUGE;
-        if (page + 1) * HUGE <= self.length && !self.tried.contains(&page) {
-            let first = (SMALL - offset % SMALL).min(bytes.len() as u64);
-            let (here, behind) = bytes.split_at(first as usize);
-            put(fd, offset, here)?;
-            self.exchange(fd, page);
-            (offset, bytes) = (offset + first, behind);
+    /// Bytes that lie in one run.
+    fn write(&mut self, fd: &OwnedFd, offset: u64, bytes: &[u8]) -> Result<()> {
+        let number = offset / RUN;
+        if self.tried.insert(number) {
+            let run = self.exchange(fd, number * RUN);
+            self.last = run.map(|run| (number, run));
         }
         match &mut self.last {
-            Some((number, huge)) if *number == page => {
-                huge.write((offset % HUGE) as usize, bytes);
+            Some((last, run))
+                if *last == number && (offset % RUN) as usize + bytes.len() <= run.len() =>
+            {
+                run.write((offset % RUN) as usize, bytes);
                 Ok(())
             }
             _ => put(fd, offset, bytes),
         }
     }
 
-    fn exchange(&mut self, fd: &OwnedFd, page: u64) {
-        self.tried.insert(page);
+    /// Makes a run of huge pages from `start` on, if the kernel agrees.
+    fn exchange(&mut self, fd: &OwnedFd, start: u64) -> Option<HugePages> {
         self.last = None;
-        match sys::join_pages(fd, page * HUGE) {
-            Ok(huge) => self.last = Some((page, huge)),
+        let end = (start + RUN).min(self.length / HUGE * HUGE);
+        let mut pages = (start..end).step_by(HUGE_PAGE);
+        let length = end.checked_sub(start).filter(|length| *length > 0)?;
+        let allocated = pages.try_for_each(|page| sys::allocate(fd, page));
+        match allocated.and_then(|()| sys::join_pages(fd, start, length as usize)) {
+            Ok(run) => return Some(run),
             // Another writer may be in the way here, and nowhere else.
             Err(Errno::AGAIN) => (),
             Err(_) => self.length = 0,
         }
+        None
     }
 }
 
@@ -255,9 +260,9 @@ mod tests {
     /// What the kernel may refuse is not an error, whatever it says and wherever it says so.
     #[test]
     fn a_file_without_huge_pages_is_the_same_file() {
-        let whole = bytes(3 * HUGE_PAGE);
-        let places: Vec<_> = (0..12)
-            .map(|i| (i * HUGE_PAGE / 4, HUGE_PAGE / 4))
+        let whole = bytes(9 * HUGE_PAGE);
+        let places: Vec<_> = (0..18)
+            .map(|i| (i * HUGE_PAGE / 2, HUGE_PAGE / 2))
             .collect();
         for errno in [Errno::INVAL, Errno::NOMEM, Errno::BUSY, Errno::AGAIN] {
             for nth in 0..3 {
@@ -271,7 +276,7 @@ mod tests {
     #[test]
     fn only_whole_huge_pages_of_files_in_memory_are_asked_for() {
         let dir = in_memory();
-        let whole = bytes(2 * HUGE_PAGE + 100);
+        let whole = bytes(5 * HUGE_PAGE + 100);
         let asked = |length: u64| {
             let plan = faults::plan([faults::fail(Errno::AGAIN).of(Operation::JoinPages)]);
             check(
@@ -285,10 +290,11 @@ mod tests {
                 .filter(|op| *op == Operation::JoinPages)
                 .count()
         };
-        let pages =
+        let runs =
             usize::from(sys::is_in_memory(std::fs::File::open(dir.path()).unwrap()).unwrap());
-        assert_eq!(asked(whole.len() as u64), 2 * pages);
-        assert_eq!(asked(2 * HUGE - 1), pages);
+        assert_eq!(asked(whole.len() as u64), 2 * runs);
+        assert_eq!(asked(2 * HUGE - 1), runs);
+        assert_eq!(asked(RUN + HUGE - 1), runs);
         assert_eq!(asked(HUGE - 1), 0);
     }
 }

@@ -10,7 +10,7 @@ use rustix::fs::{
 use rustix::io::{self, Result};
 
 use super::Operation;
-use crate::pages::HugePage;
+use crate::pages::HugePages;
 
 #[cfg(any(test, feature = "faults"))]
 use super::faults::before;
@@ -61,15 +61,15 @@ pub(super) fn is_in_memory(fd: impl AsFd) -> Result<bool> {
     Ok(fs::fstatfs(fd)?.f_type == TMPFS_MAGIC)
 }
 
-pub(super) fn join_pages(fd: impl AsFd, offset: u64) -> Result<HugePage> {
+pub(super) fn join_pages(fd: impl AsFd, offset: u64, length: usize) -> Result<HugePages> {
     before(Operation::JoinPages)?;
-    HugePage::join(fd.as_fd(), offset)
+    HugePages::join(fd.as_fd(), offset, length)
 }
 
-/// Lets the file have at least `length` bytes, of which there must be one.
-pub(super) fn extend(fd: impl AsFd, length: u64) -> Result<()> {
-    before(Operation::Extend)?;
-    fs::fallocate(fd, fs::FallocateFlags::empty(), length - 1, 1)
+/// Lets the file have a page at `offset`, and at least so many bytes; what it has there is not changed.
+pub(super) fn allocate(fd: impl AsFd, offset: u64) -> Result<()> {
+    before(Operation::Allocate)?;
+    fs::fallocate(fd, fs::FallocateFlags::empty(), offset, 1)
 }
 
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
