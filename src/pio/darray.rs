@@ -4,10 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::error::different;
-use super::exchange::Homeward;
 use super::file::Description;
 use super::memory::Loan;
-use super::{Decomp, Error, File, Result, agree_with, exchange};
+use super::{Decomp, Error, File, Result, agree_same, agree_with, exchange};
 use crate::comm::Comm;
 
 mod buffer;
@@ -218,20 +217,14 @@ pub fn read<C: Comm>(
     let system = file.system.clone();
     let fit = Fit::new(var, &variable, &decomp.dims, file.frame(var).max(0));
     let digest = digest(&(var, fit.as_ref().ok()));
-    let dimensions = variable.dims.len();
-    let reading = Reading::new(var, decomp, fit, dimensions);
-    let (read, homeward) = reading.take(file, array);
-    let homeward = match &system.io {
-        Some(io) if decomp.plan.reads_blocks => Homeward::cross(homeward, io, &read, array),
-        _ => homeward,
-    };
-    let checked = long_enough(decomp, 1, array.len());
-    let mut words = [digest, !digest];
-    let homeward = agree_with(&system.comm, checked.and(homeward), &mut words)?;
-    if words[0] != !words[1] {
-        return Err(different(&system.comm, "variables or records"));
-    }
+    let prepared = long_enough(decomp, 1, array.len()).and_then(|()| {
+        let reading = Reading::new(&system, var, decomp, fit?)?;
+        Ok((reading, digest))
+    });
+    let reading = agree_same(&system.comm, "variables or records", prepared)?;
     let array = &mut array[..decomp.map_len() * decomp.kind.size()];
+    let (read, taken) = reading.take(file, array);
+    let homeward = reading::tell(&system, taken)?;
     homeward.arrive(&system, &read, array)
 }
 

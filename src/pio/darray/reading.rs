@@ -3,34 +3,41 @@
 use super::super::exchange::{Homeward, Source, comes_in_pieces};
 use super::super::format::{Format, Write};
 use super::super::memory::Loan;
-use super::super::{Decomp, File, Kind, Regions, Result};
+use super::super::{Decomp, File, IoSystem, Kind, Regions, Result, agree};
 use super::fit::Fit;
 use super::serial;
-use crate::comm::Comm;
+use crate::comm::{Comm, Op, Tag};
+
+const VERDICT: Tag = 7130;
 
 /// What is asked of the file.
 pub(super) struct Reading<'a> {
     var: i32,
     decomp: &'a Decomp,
-    /// The regions of the variable, where they are not those of the plan. A task that cannot tell them takes part with
-    /// nothing.
+    /// The regions of the variable, where they are not those of the plan.
     placed: Option<Regions>,
-    prepared: Result<()>,
+    /// On a rank that reads nothing itself. The others first learn how they read.
+    homeward: Option<Homeward<'a>>,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(var: i32, decomp: &'a Decomp, fit: Result<Fit>, dimensions: usize) -> Self {
-        let placed = fit.and_then(|fit| fit.place(decomp.plan.read()));
-        let (placed, prepared) = match placed {
-            Ok(placed) => (placed, Ok(())),
-            Err(error) => (Some(Regions::new(dimensions)), Err(error)),
-        };
-        Self {
+    /// Local.
+    pub(super) fn new<C: Comm>(
+        system: &IoSystem<C>,
+        var: i32,
+        decomp: &'a Decomp,
+        fit: Fit,
+    ) -> Result<Self> {
+        let (plan, element) = (&decomp.plan, decomp.kind.size());
+        Ok(Self {
             var,
             decomp,
-            placed,
-            prepared,
-        }
+            placed: fit.place(plan.read())?,
+            homeward: match &system.io {
+                Some(_) => None,
+                None => Some(Homeward::new(system, plan, element, false)?),
+            },
+        })
     }
 
     fn regions(&self) -> &Regions {
@@ -44,30 +51,34 @@ impl<'a> Reading<'a> {
         file: &mut File<C>,
         array: &mut [u8],
     ) -> (Loan, Result<Homeward<'a>>) {
-        let begun = match &mut file.format {
-            Some(format) if file.parallel => {
-                let part = (self.var, self.decomp.kind, self.regions());
-                format.begin_pieces(&[part])
-            }
-            _ => Ok(None),
-        };
-        let begun = begun.unwrap_or_else(|error| {
-            self.note(Err(error));
-            None
-        });
-        match begun {
-            Some(pieces) => self.take_pieces(file, &pieces[0], array),
-            None => self.take_whole(file, array),
+        if let Some(homeward) = self.homeward.take() {
+            return (Loan::default(), Ok(homeward));
         }
+        let system = file.system.clone();
+        let (read, taken) = match self.begin_pieces(file) {
+            Ok(Some(pieces)) => self.take_pieces(file, &pieces, array),
+            Ok(None) => self.take_whole(file, array, Ok(())),
+            Err(error) => self.take_whole(file, array, Err(error)),
+        };
+        let crosses = system.io.as_ref().filter(|_| self.decomp.plan.reads_blocks);
+        let taken = match crosses {
+            Some(io) => Homeward::cross(taken, io, &read, array),
+            None => taken,
+        };
+        (read, taken)
     }
 
-    fn note(&mut self, ended: Result<()>) {
-        let before = std::mem::replace(&mut self.prepared, Ok(()));
-        self.prepared = before.and(ended);
+    fn begin_pieces<C: Comm>(&self, file: &mut File<C>) -> Result<Option<Regions>> {
+        let Some(format) = file.format.as_mut().filter(|_| file.parallel) else {
+            return Ok(None);
+        };
+        let part = (self.var, self.decomp.kind, self.regions());
+        let pieces = format.begin_pieces(&[part])?;
+        Ok(pieces.and_then(|mut pieces| pieces.pop()))
     }
 
     fn take_pieces<C: Comm>(
-        mut self,
+        &self,
         file: &mut File<C>,
         pieces: &Regions,
         array: &mut [u8],
@@ -79,11 +90,10 @@ impl<'a> Reading<'a> {
             true => longest.unwrap_or(0),
             false => pieces.elements(),
         };
-        let prepared = std::mem::replace(&mut self.prepared, Ok(()));
-        let rooms = prepared.and_then(|()| {
-            let bytes = elements.saturating_mul(kind.size() as u64);
-            let room = file.system.spare.borrow(bytes)?;
-            Ok((room, Homeward::new(&file.system, plan, kind.size(), apart)?))
+        let bytes = elements.saturating_mul(kind.size() as u64);
+        let rooms = file.system.spare.borrow(bytes).and_then(|room| {
+            let homeward = Homeward::new(&file.system, plan, kind.size(), apart)?;
+            Ok((room, homeward))
         });
         let Some(format) = &mut file.format else {
             return (Loan::default(), rooms.map(|(_, homeward)| homeward));
@@ -111,24 +121,27 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// A task that has no room, or has failed before, takes part with nothing.
     fn take_whole<C: Comm>(
-        mut self,
+        &self,
         file: &mut File<C>,
         array: &mut [u8],
+        prepared: Result<()>,
     ) -> (Loan, Result<Homeward<'a>>) {
         let (kind, plan) = (self.decomp.kind, &self.decomp.plan);
-        let bytes = self.regions().elements().saturating_mul(kind.size() as u64);
-        let mut room = match file.system.spare.borrow(bytes) {
+        let regions = self.regions();
+        let bytes = regions.elements().saturating_mul(kind.size() as u64);
+        let room = prepared.and_then(|()| file.system.spare.borrow(bytes));
+        let mut room = match room {
             Ok(room) => room,
             Err(error) => {
-                self.note(Err(error));
-                self.placed = Some(Regions::new(self.regions().dimensions()));
-                Loan::default()
+                let nothing = Regions::new(regions.dimensions());
+                let read = self.read(file, &nothing, &mut []);
+                return (Loan::default(), Err(read.err().unwrap_or(error)));
             }
         };
-        let read = self.read(file, &mut room);
-        self.note(read);
-        let homeward = self.prepared.and_then(|()| {
+        let read = self.read(file, regions, &mut room);
+        let homeward = read.and_then(|()| {
             let mut homeward = Homeward::new(&file.system, plan, kind.size(), false)?;
             homeward.take(&room, array)?;
             Ok(homeward)
@@ -136,16 +149,39 @@ impl<'a> Reading<'a> {
         (room, homeward)
     }
 
-    fn read<C: Comm>(&self, file: &mut File<C>, data: &mut [u8]) -> Result<()> {
+    fn read<C: Comm>(&self, file: &mut File<C>, regions: &Regions, data: &mut [u8]) -> Result<()> {
         let Some(io) = &file.system.io else {
             return Ok(());
         };
-        let (var, kind, regions) = (self.var, self.decomp.kind, self.regions());
+        let (var, kind) = (self.var, self.decomp.kind);
         match &mut file.format {
             Some(format) if file.parallel => format.read(var, kind, regions, data),
             Some(format) => serial::read(io, Some(&mut **format), var, kind, regions, data),
             None => serial::read(io, None, var, kind, regions, data),
         }
+    }
+}
+
+/// Whether all I/O tasks could read, on all ranks: a task tells those that it serves, and they wait for nobody else, so
+/// that what was read can follow at once. Collective.
+pub(super) fn tell<C: Comm, T>(system: &IoSystem<C>, own: Result<T>) -> Result<T> {
+    let (comm, rank) = (&system.comm, system.comm.rank());
+    let task = system.groups.task_of(rank);
+    let mut verdict = [0];
+    if let Some(io) = &system.io {
+        let mut failed = [u64::from(own.is_err())];
+        io.allreduce(Op::Max, &mut failed)?;
+        verdict = [failed[0] as u8];
+        let members = system.groups.members(task).into_iter();
+        let others = members.filter(|member| *member != rank);
+        let sends: Vec<_> = others.map(|member| (member, &verdict[..])).collect();
+        comm.transfer(VERDICT, &sends, &mut [])?;
+    } else {
+        comm.recv(system.io_ranks[task], VERDICT, &mut verdict)?;
+    }
+    match verdict {
+        [0] => own,
+        _ => agree(comm, own),
     }
 }
 
