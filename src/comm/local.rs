@@ -11,7 +11,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_rank};
+use super::{
+    Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_part, check_rank,
+};
 
 /// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -406,6 +408,19 @@ impl Comm for LocalComm {
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()> {
         self.transfer(tag, sends, recvs)
+    }
+
+    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
+        for (from, bytes) in recvs {
+            let mut got = 0;
+            while got < bytes.len() {
+                let part = self.take(*from, Some(tag))?;
+                check_part(*from, bytes.len(), got, part.len())?;
+                bytes[got..got + part.len()].copy_from_slice(&part);
+                got += part.len();
+            }
+        }
+        Ok(())
     }
 
     fn start<B: Buffer>(

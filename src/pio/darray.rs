@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::error::different;
 use super::file::Description;
 use super::memory::Loan;
-use super::{Decomp, Error, File, Result, agree_same, agree_with, exchange};
+use super::{Decomp, Error, File, Result, agree_with, exchange};
 use crate::comm::Comm;
 
 mod buffer;
@@ -217,12 +217,28 @@ pub fn read<C: Comm>(
     let system = file.system.clone();
     let fit = Fit::new(var, &variable, &decomp.dims, file.frame(var).max(0));
     let digest = digest(&(var, fit.as_ref().ok()));
-    let prepared = long_enough(decomp, 1, array.len()).and_then(|()| {
-        let reading = Reading::new(&system, var, decomp, fit?)?;
-        Ok((reading, digest))
-    });
-    let reading = agree_same(&system.comm, "variables or records", prepared)?;
+    let placed = long_enough(decomp, 1, array.len()).and(fit);
+    let placed = placed.and_then(|fit| fit.place(decomp.plan.read()));
+    let reading = Reading::begin(file, var, decomp, placed, variable.dims.len());
+    let waits = system.io.is_none() || reading.as_ref().is_ok_and(|own| own.streams(&system));
+    let mut words = [digest, !digest, u64::from(waits)];
+    let mut reading = agree_with(&system.comm, reading, &mut words);
+    if words[0] != !words[1] {
+        reading = reading.and(Err(different(&system.comm, "variables or records")));
+    }
+    let reading = match reading {
+        Ok(reading) => reading,
+        Err(error) => {
+            // What failed before is what all ranks know.
+            let _ = file.end_pieces();
+            return Err(error);
+        }
+    };
     let array = &mut array[..decomp.map_len() * decomp.kind.size()];
+    if words[2] == 1 {
+        let arrived = reading.stream(file, array);
+        return reading::tell(&system, arrived);
+    }
     let (read, taken) = reading.take(file, array);
     let homeward = reading::tell(&system, taken)?;
     homeward.arrive(&system, &read, array)

@@ -104,8 +104,7 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let (first, found) = agree(&system.comm, checked)?;
     let mut sums = [found.held];
     system.comm.allreduce(Op::Sum, &mut sums)?;
-    let mut longest = [first.length];
-    system.comm.allreduce(Op::Max, &mut longest)?;
+    let (longest, streams) = longest_and_streams(system, first.length, &first)?;
     let straight = task.map_or_else(Regions::default, |task| blocks.regions(task));
     Ok(Plan {
         map_len,
@@ -116,10 +115,22 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
         second: Route::default(),
         writes_blocks: false,
         reads_blocks: false,
+        streams,
         blocks: Regions::default(),
-        longest: longest[0],
+        longest,
         has_holes: sums[0] < total(layout.dims)?,
     })
+}
+
+/// The most of all ranks, and whether what any I/O task reads can be sent on as it comes.
+fn longest_and_streams<C: Comm>(
+    system: &IoSystem<C>,
+    longest: u64,
+    first: &Route,
+) -> Result<(u64, bool)> {
+    let mut most = [longest, u64::from(!first.ascends())];
+    system.comm.allreduce(Op::Max, &mut most)?;
+    Ok((most[0], most[1] == 0))
 }
 
 /// Even blocks, or the regions that the user gives on the I/O tasks.
@@ -178,13 +189,11 @@ fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
         places,
         duplicate,
     } = merged;
-    let legs = members.into_iter().zip(places);
+    // Who has nothing for each other does not talk.
+    let leg = |(rank, places): (_, Sequence)| (!places.is_empty()).then_some(Leg { rank, places });
     let first = Route {
-        out: vec![Leg {
-            rank: io_rank,
-            places: map.locals,
-        }],
-        into: legs.map(|(rank, places)| Leg { rank, places }).collect(),
+        out: leg((io_rank, map.locals)).into_iter().collect(),
+        into: members.into_iter().zip(places).filter_map(leg).collect(),
         length: held.len(),
         covered: true,
         disjoint: duplicate.is_none(),
@@ -297,8 +306,8 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
     let writes_blocks = !layout.read_only && (small || has_holes);
     let reads_blocks = small && held * MOST_UNWANTED >= total;
     let uses_blocks = writes_blocks || reads_blocks;
-    let mut longest = [halves.first.length.max(halves.second.length)];
-    system.comm.allreduce(Op::Max, &mut longest)?;
+    let longest = halves.first.length.max(halves.second.length);
+    let (longest, streams) = longest_and_streams(system, longest, &halves.first)?;
     let second = if uses_blocks {
         halves.second
     } else {
@@ -319,10 +328,11 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
         second,
         writes_blocks,
         reads_blocks,
+        streams: streams && !reads_blocks,
         held,
         straight,
         blocks: halves.blocks,
-        longest: longest[0],
+        longest,
         has_holes,
     })
 }

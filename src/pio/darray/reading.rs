@@ -1,10 +1,10 @@
 //! What an I/O task reads, and how: as a whole, or piece by piece where the file library says so.
 
-use super::super::exchange::{Homeward, Source, comes_in_pieces};
+use super::super::exchange::{Homeward, Source, Taking, comes_in_pieces};
 use super::super::format::{Format, Write};
+use super::super::iosystem::FlowControl;
 use super::super::memory::Loan;
-use super::super::{Decomp, File, IoSystem, Kind, Regions, Result, agree};
-use super::fit::Fit;
+use super::super::{Decomp, Error, File, IoSystem, Kind, Regions, Result, agree};
 use super::serial;
 use crate::comm::{Comm, Op, Tag};
 
@@ -16,32 +16,101 @@ pub(super) struct Reading<'a> {
     decomp: &'a Decomp,
     /// The regions of the variable, where they are not those of the plan.
     placed: Option<Regions>,
-    /// On a rank that reads nothing itself. The others first learn how they read.
+    /// Where they are read one by one.
+    pieces: Option<Regions>,
+    /// On a rank that reads nothing itself, or sends on what it reads at once.
     homeward: Option<Homeward<'a>>,
+    /// For a piece.
+    room: Loan,
 }
 
 impl<'a> Reading<'a> {
-    /// Local.
-    pub(super) fn new<C: Comm>(
-        system: &IoSystem<C>,
+    /// Opens the file for pieces where that can be, whatever has failed before. Collective over the I/O tasks; the result
+    /// is that of this rank alone.
+    pub(super) fn begin<C: Comm>(
+        file: &mut File<C>,
         var: i32,
         decomp: &'a Decomp,
-        fit: Fit,
+        placed: Result<Option<Regions>>,
+        dimensions: usize,
     ) -> Result<Self> {
-        let (plan, element) = (&decomp.plan, decomp.kind.size());
-        Ok(Self {
+        let nothing = Regions::new(dimensions);
+        let regions = match &placed {
+            Ok(placed) => placed.as_ref().unwrap_or(decomp.plan.read()),
+            Err(_) => &nothing,
+        };
+        let part = (var, decomp.kind, regions);
+        let pieces = match file.format.as_mut().filter(|_| file.parallel) {
+            Some(format) => format.begin_pieces(&[part]),
+            None => Ok(None),
+        };
+        file.in_pieces = matches!(pieces, Ok(Some(_)));
+        Self {
             var,
             decomp,
-            placed: fit.place(plan.read())?,
-            homeward: match &system.io {
-                Some(_) => None,
-                None => Some(Homeward::new(system, plan, element, false)?),
-            },
-        })
+            placed: placed?,
+            pieces: pieces?.and_then(|mut pieces| pieces.pop()),
+            homeward: None,
+            room: Loan::default(),
+        }
+        .prepare(&file.system)
+    }
+
+    fn prepare<C: Comm>(mut self, system: &IoSystem<C>) -> Result<Self> {
+        let (plan, element) = (&self.decomp.plan, self.decomp.kind.size());
+        let taking = match &system.io {
+            None => Taking::Whole,
+            Some(_) if self.streams(system) => Taking::Stream(self.longest_piece()),
+            Some(_) => return Ok(self),
+        };
+        if let Taking::Stream(longest) = taking {
+            self.room = system.spare.borrow(longest as u64)?;
+        }
+        self.homeward = Some(Homeward::new(system, plan, element, taking)?);
+        Ok(self)
+    }
+
+    /// Whether this I/O task sends on at once what it reads, as then all do.
+    pub(super) fn streams<C: Comm>(&self, system: &IoSystem<C>) -> bool {
+        let free = system.flow.get().to_compute == FlowControl::default();
+        free && self.decomp.plan.streams && self.pieces.is_some()
     }
 
     fn regions(&self) -> &Regions {
         self.placed.as_ref().unwrap_or(self.decomp.plan.read())
+    }
+
+    /// Bytes of the longest piece.
+    fn longest_piece(&self) -> usize {
+        let pieces = self.pieces.iter();
+        let lengths = pieces.flat_map(|pieces| (0..pieces.len()).map(|at| pieces.elements_at(at)));
+        lengths.max().unwrap_or(0) as usize * self.decomp.kind.size()
+    }
+
+    /// Reads, and sends on what was read. Collective; the result is that of this rank alone.
+    pub(super) fn stream<C: Comm>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
+        let system = file.system.clone();
+        let mut room = std::mem::take(&mut self.room);
+        let homeward = self.homeward.take();
+        let mut homeward = homeward.ok_or_else(|| Error::Comm("nothing is to be read".into()))?;
+        let read = match self.source(file) {
+            Some(mut source) => homeward.stream(&system, &mut source, &mut room, array),
+            None => Ok(()),
+        };
+        let ended = file.end_pieces();
+        let arrived = homeward.arrive(&system, &[], array);
+        read.and(ended).and(arrived)
+    }
+
+    fn source<'b, C: Comm>(&'b self, file: &'b mut File<C>) -> Option<Pieces<'b>> {
+        let (format, pieces) = file.format.as_mut().zip(self.pieces.as_ref())?;
+        Some(Pieces {
+            format: &mut **format,
+            var: self.var,
+            kind: self.decomp.kind,
+            pieces,
+            next: 0,
+        })
     }
 
     /// Reads, and takes apart what came. What was read is to be kept until it has arrived. Collective over the I/O tasks;
@@ -55,10 +124,9 @@ impl<'a> Reading<'a> {
             return (Loan::default(), Ok(homeward));
         }
         let system = file.system.clone();
-        let (read, taken) = match self.begin_pieces(file) {
-            Ok(Some(pieces)) => self.take_pieces(file, &pieces, array),
-            Ok(None) => self.take_whole(file, array, Ok(())),
-            Err(error) => self.take_whole(file, array, Err(error)),
+        let (read, taken) = match self.pieces {
+            Some(_) => self.take_pieces(file, array),
+            None => self.take_whole(file, array),
         };
         let crosses = system.io.as_ref().filter(|_| self.decomp.plan.reads_blocks);
         let taken = match crosses {
@@ -68,44 +136,25 @@ impl<'a> Reading<'a> {
         (read, taken)
     }
 
-    fn begin_pieces<C: Comm>(&self, file: &mut File<C>) -> Result<Option<Regions>> {
-        let Some(format) = file.format.as_mut().filter(|_| file.parallel) else {
-            return Ok(None);
-        };
-        let part = (self.var, self.decomp.kind, self.regions());
-        let pieces = format.begin_pieces(&[part])?;
-        Ok(pieces.and_then(|mut pieces| pieces.pop()))
-    }
-
     fn take_pieces<C: Comm>(
         &self,
         file: &mut File<C>,
-        pieces: &Regions,
         array: &mut [u8],
     ) -> (Loan, Result<Homeward<'a>>) {
-        let (kind, plan) = (self.decomp.kind, &self.decomp.plan);
+        let (element, plan) = (self.decomp.kind.size(), &self.decomp.plan);
         let apart = comes_in_pieces(plan);
-        let longest = (0..pieces.len()).map(|at| pieces.elements_at(at)).max();
-        let elements = match apart {
-            true => longest.unwrap_or(0),
-            false => pieces.elements(),
+        let (bytes, taking) = match apart {
+            true => (self.longest_piece(), Taking::Pieces),
+            false => (self.regions().elements() as usize * element, Taking::Whole),
         };
-        let bytes = elements.saturating_mul(kind.size() as u64);
-        let rooms = file.system.spare.borrow(bytes).and_then(|room| {
-            let homeward = Homeward::new(&file.system, plan, kind.size(), apart)?;
+        let rooms = file.system.spare.borrow(bytes as u64).and_then(|room| {
+            let homeward = Homeward::new(&file.system, plan, element, taking)?;
             Ok((room, homeward))
         });
-        let Some(format) = &mut file.format else {
-            return (Loan::default(), rooms.map(|(_, homeward)| homeward));
-        };
-        let mut source = Pieces {
-            format: &mut **format,
-            var: self.var,
-            kind,
-            pieces,
-            next: 0,
-        };
         let taken = rooms.and_then(|(mut room, mut homeward)| {
+            let Some(mut source) = self.source(file) else {
+                return Ok((room, homeward));
+            };
             if apart {
                 homeward.take_pieces(&mut source, &mut room, array)?;
                 return Ok((Loan::default(), homeward));
@@ -114,25 +163,23 @@ impl<'a> Reading<'a> {
             homeward.take(&room, array)?;
             Ok((room, homeward))
         });
-        let ended = format.end_pieces();
+        let ended = file.end_pieces();
         match taken {
             Ok((room, homeward)) => (room, ended.map(|()| homeward)),
             Err(error) => (Loan::default(), Err(error)),
         }
     }
 
-    /// A task that has no room, or has failed before, takes part with nothing.
+    /// A task that has no room takes part with nothing.
     fn take_whole<C: Comm>(
         &self,
         file: &mut File<C>,
         array: &mut [u8],
-        prepared: Result<()>,
     ) -> (Loan, Result<Homeward<'a>>) {
         let (kind, plan) = (self.decomp.kind, &self.decomp.plan);
         let regions = self.regions();
         let bytes = regions.elements().saturating_mul(kind.size() as u64);
-        let room = prepared.and_then(|()| file.system.spare.borrow(bytes));
-        let mut room = match room {
+        let mut room = match file.system.spare.borrow(bytes) {
             Ok(room) => room,
             Err(error) => {
                 let nothing = Regions::new(regions.dimensions());
@@ -142,7 +189,7 @@ impl<'a> Reading<'a> {
         };
         let read = self.read(file, regions, &mut room);
         let homeward = read.and_then(|()| {
-            let mut homeward = Homeward::new(&file.system, plan, kind.size(), false)?;
+            let mut homeward = Homeward::new(&file.system, plan, kind.size(), Taking::Whole)?;
             homeward.take(&room, array)?;
             Ok(homeward)
         });

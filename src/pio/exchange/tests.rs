@@ -207,7 +207,7 @@ fn distribute(
     read: &[u8],
     array: &mut [u8],
 ) -> Result<()> {
-    let mut homeward = Homeward::new(system, plan, element, false)?;
+    let mut homeward = Homeward::new(system, plan, element, Taking::Whole)?;
     homeward.take(read, array)?;
     arrive(system, plan, homeward, read, array)
 }
@@ -237,9 +237,16 @@ fn distribute_pieces(
     if !comes_in_pieces(plan) {
         return distribute(system, plan, element, read, array);
     }
-    let mut homeward = Homeward::new(system, plan, element, true)?;
     let mut source = Slices(system.comm.rank(), read, element);
-    homeward.take_pieces(&mut source, &mut [0; 7 * 8], array)?;
+    let room = &mut [0; 7 * 8];
+    if plan.streams {
+        let taking = Taking::Stream(room.len());
+        let mut homeward = Homeward::new(system, plan, element, taking)?;
+        homeward.stream(system, &mut source, room, array)?;
+        return homeward.arrive(system, &[], array);
+    }
+    let mut homeward = Homeward::new(system, plan, element, Taking::Pieces)?;
+    homeward.take_pieces(&mut source, room, array)?;
     arrive(system, plan, homeward, &[], array)
 }
 
