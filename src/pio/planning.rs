@@ -38,15 +38,28 @@ pub(super) fn total(dims: &[u64]) -> Result<u64> {
     }
 }
 
-pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+/// `regular`: this rank's map, if it is regular.
+pub(super) fn plan<C: Comm>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    regular: Option<Map>,
+) -> Result<Plan> {
     match layout.rearranger {
-        Rearranger::Box => plan_box(system, layout),
-        Rearranger::Subset => plan_subset(system, layout),
+        Rearranger::Box => plan_box(system, layout, regular),
+        Rearranger::Subset => plan_subset(system, layout, regular),
     }
 }
 
 /// This rank's map, in order where `sorted` asks for it.
-fn map_of(layout: &Layout, rank: usize, sorted: impl Fn(Range<u64>) -> bool) -> Result<Map> {
+fn map_of(
+    layout: &Layout,
+    regular: Option<Map>,
+    rank: usize,
+    sorted: impl Fn(Range<u64>) -> bool,
+) -> Result<Map> {
+    if let Some(map) = regular {
+        return Ok(map);
+    }
     let total = total(layout.dims)?;
     let make = |entries: &[i64]| Map::sorted_within(entries, total, rank, &sorted);
     match make(layout.map) {
@@ -80,10 +93,10 @@ fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
     Ok((kept, count))
 }
 
-fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, regular: Option<Map>) -> Result<Plan> {
     let rank = system.comm.rank();
     let shares = blocks_of(system, layout).and_then(|blocks| {
-        let map = map_of(layout, rank, |part| blocks.divide(part))?;
+        let map = map_of(layout, regular, rank, |part| blocks.divide(part))?;
         let map_len = map.length;
         let (shares, globals) = blocks.shares(map)?;
         Ok((blocks, shares, globals, map_len))
@@ -175,9 +188,13 @@ fn share_regions<C: Comm>(
     Ok(regions)
 }
 
-fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+fn plan_subset<C: Comm>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    regular: Option<Map>,
+) -> Result<Plan> {
     let rank = system.comm.rank();
-    let map = agree(&system.comm, map_of(layout, rank, |_| true))?;
+    let map = agree(&system.comm, map_of(layout, regular, rank, |_| true))?;
     let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
     let (members, merged) = gather_maps(system, io_rank, &map.globals)?;
     let (merged, gathered) = match merged {
