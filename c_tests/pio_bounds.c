@@ -9,15 +9,11 @@
 
 #include "pio_common.h"
 
-/* Every rank has two elements but for the last, which has only one; the other one is that beyond the end. */
-static PIO_Offset places[3];
-
-static int describe(int system, int rearranger, int* id)
+/* Every rank has two elements but for the last, which has one, and an entry beyond the end: the last element, once around. */
+static int decompose(int system, int rearranger, int* id)
 {
-  int total = 2 * size;
-  places[0] = 2 * rank + 1;
-  places[1] = rank == size - 1 ? 4 * size : 0;
-  places[2] = rank == size - 1 ? 0 : 2 * rank + 2;
+  int total = 2 * size, last = rank == size - 1;
+  PIO_Offset places[3] = { 2 * rank + 1, last ? 2 * total : 0, last ? 0 : 2 * rank + 2 };
   return PIOc_InitDecomp(system, PIO_INT, 1, &total, 3, places, id, &rearranger, NULL, NULL);
 }
 
@@ -27,7 +23,7 @@ static void check(int system, int rearranger, int wraps)
   const int given[3] = { 10 * rank, 777, 10 * rank + 1 };
   int back[3] = { 7, 7, 7 };
   int64_t elements = 0, regions = 0, filled = 0;
-  NEED(describe(system, rearranger, &id));
+  NEED(decompose(system, rearranger, &id));
   CHECK_INT(PIOc_get_local_array_size(id), 3);
   NEED(stanchion_pio_held(id, &elements, &regions));
   int* held = malloc(((size_t)elements + 1) * sizeof *held);
@@ -53,8 +49,10 @@ int main(int argc, char** argv)
     int system = new_system(2, rearrangers[r]), id = -1;
     if (strcmp(word, "other") == 0) {
       PIOc_Set_IOSystem_Error_Handling(system, PIO_RETURN_ERROR);
-      CHECK_INT(describe(system, rearrangers[r], &id), PIO_EINVAL);
-      CHECK(strstr(stanchion_last_error(), "STANCHION_PIO_BOUNDS") != NULL);
+      CHECK_INT(decompose(system, rearrangers[r], &id), PIO_EINVAL);
+      char text[256] = "";
+      stanchion_last_error(text, sizeof text);
+      CHECK(strstr(text, "STANCHION_PIO_BOUNDS") != NULL);
     } else {
       check(system, rearrangers[r], strcmp(word, "wrap") == 0);
     }
