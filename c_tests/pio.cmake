@@ -7,7 +7,9 @@ foreach(name pio_decomp pio_map_files pio_errors)
 endforeach()
 
 add_test_program(pio_bounds pio_bounds.c stanchion)
-add_mpi_test(NAME pio_bounds EXECUTABLE pio_bounds SIZES 4)
+foreach(word holes wrap other)
+  add_mpi_test(NAME pio_bounds.${word} EXECUTABLE pio_bounds SIZES 4 ARGUMENTS ${word})
+endforeach()
 
 if(STANCHION_FILE_LIBS)
   foreach(name pio_darray pio_metadata)

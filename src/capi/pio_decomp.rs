@@ -52,7 +52,7 @@ impl<'a> Given<'a> {
             io_region: None,
             block_size: BLOCK.load(Ordering::Relaxed) as u64,
             strict: stanchion_pio::is_strict(),
-            outside: stanchion_pio::outside(),
+            outside: stanchion_pio::outside()?,
         })
     }
 

@@ -24,13 +24,17 @@ pub(super) fn is_strict() -> bool {
 }
 
 /// What entries of a map are that are not in the array, as the environment says.
-pub(super) fn outside() -> Outside {
-    static OUTSIDE: OnceLock<Outside> = OnceLock::new();
-    *OUTSIDE.get_or_init(|| match std::env::var("STANCHION_PIO_BOUNDS").as_deref() {
-        Ok("holes") => Outside::Hole,
-        Ok("wrap") => Outside::Wrapped,
-        _ => Outside::Refused,
-    })
+pub(super) fn outside() -> Result<Outside> {
+    static OUTSIDE: OnceLock<Result<Outside>> = OnceLock::new();
+    let look = || match std::env::var_os("STANCHION_PIO_BOUNDS") {
+        None => Ok(Outside::Refused),
+        Some(value) if value == "holes" => Ok(Outside::Hole),
+        Some(value) if value == "wrap" => Ok(Outside::Wrapped),
+        Some(value) => Err(Error::Invalid(format!(
+            "STANCHION_PIO_BOUNDS is {value:?}, not holes or wrap"
+        ))),
+    };
+    OUTSIDE.get_or_init(look).clone()
 }
 
 /// Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the

@@ -1,16 +1,19 @@
 //! Ranks as threads of one process: collectives run and are tested without an MPI.
 //!
 //! Every message lands in a mailbox named by communicator, sender, receiver and tag, and is taken
-//! out in order. Sends never wait. A collective is one [`LocalComm::exchange`]: each rank puts its part on a
-//! board, and when the last has come all take the whole. A thread is woken only by what it waits for, so that
-//! thousands of ranks can be run.
+//! out in order. Sends never wait. A collective is one [`LocalComm::meet`]: each rank puts its part on a
+//! board, and when the last has come all take the whole. A thread is woken only by what it waits for, and
+//! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
+//! only wait for each other.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_rank};
+use super::{
+    Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_part, check_rank,
+};
 
 /// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +38,13 @@ struct Board {
     taken: usize,
 }
 
+#[derive(Clone, Copy)]
+enum Awaited {
+    /// From that thread.
+    Message(usize),
+    Meeting,
+}
+
 #[derive(Default)]
 struct State {
     mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
@@ -42,6 +52,8 @@ struct State {
     parcels: HashMap<(u64, usize), Parcels>,
     /// By communicator and number of the collective.
     boards: HashMap<(u64, u64), Board>,
+    /// What each thread waits for, and whether it has ended.
+    waiting: Vec<Option<Awaited>>,
     gone: Vec<bool>,
     contexts: u64,
 }
@@ -60,13 +72,43 @@ impl World {
     }
 
     fn post(&self, to: Address, bytes: Arc<[u8]>) {
-        self.lock().mail.entry(to).or_default().push_back(bytes);
-        self.news[to.to].notify_one();
+        let mut state = self.lock();
+        state.mail.entry(to).or_default().push_back(bytes);
+        self.wake(&state, to.to);
     }
 
-    fn wait<'a>(&self, thread: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wake(&self, state: &State, thread: usize) {
+        if state.waiting[thread].is_some() {
+            self.news[thread].notify_one();
+        }
+    }
+
+    fn wait<'a>(
+        &self,
+        thread: usize,
+        awaited: Awaited,
+        mut state: MutexGuard<'a, State>,
+    ) -> MutexGuard<'a, State> {
+        state.waiting[thread] = Some(awaited);
         let woken = self.news[thread].wait(state);
-        woken.unwrap_or_else(|e| e.into_inner())
+        let mut state = woken.unwrap_or_else(|e| e.into_inner());
+        state.waiting[thread] = None;
+        state
+    }
+
+    /// Wakes those that may wait for a thread in vain.
+    fn leave(&self, thread: usize) {
+        let mut state = self.lock();
+        state.gone[thread] = true;
+        let open = state.boards.values().any(|board| board.whole.is_none());
+        let in_vain = |awaited: &Option<Awaited>| match awaited {
+            Some(Awaited::Message(from)) => *from == thread,
+            Some(Awaited::Meeting) => open,
+            None => false,
+        };
+        let waiting = state.waiting.iter().enumerate();
+        let woken = waiting.filter(|(_, awaited)| in_vain(awaited));
+        woken.for_each(|(other, _)| self.wake(&state, other));
     }
 
     /// Waits for the next message; `None` if the sender ended without sending one.
@@ -79,7 +121,7 @@ impl World {
             if state.gone[from.from] {
                 return None;
             }
-            state = self.wait(from.to, state);
+            state = self.wait(from.to, Awaited::Message(from.from), state);
         }
     }
 
@@ -109,8 +151,7 @@ struct Presence<'a> {
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
-        self.world.lock().gone[self.rank] = true;
-        self.world.news.iter().for_each(Condvar::notify_one);
+        self.world.leave(self.rank);
     }
 }
 
@@ -143,6 +184,7 @@ pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Ve
         news: (0..size).map(|_| Condvar::new()).collect(),
         nodes,
     });
+    world.lock().waiting = vec![None; size];
     world.lock().gone = vec![false; size];
     let rank_main = |rank| {
         let _presence = Presence {
@@ -189,6 +231,15 @@ impl LocalComm {
 
     /// Gives `mine` to all ranks and returns what each rank gave.
     fn exchange(&self, mine: &[u8]) -> Result<Parts> {
+        self.meet(mine, |parts| parts)
+    }
+
+    /// As [`LocalComm::exchange`], but returns what `join` makes of the parts of all ranks. It is called once.
+    fn meet(
+        &self,
+        mine: &[u8],
+        join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
+    ) -> Result<Parts> {
         let number = self.collectives.replace(self.collectives.get() + 1);
         let (key, size) = ((self.context, number), self.size());
         let mut state = self.world.lock();
@@ -201,9 +252,8 @@ impl LocalComm {
         board.missing -= 1;
         if board.missing == 0 {
             let given = std::mem::take(&mut board.given);
-            board.whole = Some(Arc::new(given.into_iter().flatten().collect()));
-            let members = self.members.iter();
-            members.for_each(|member| self.world.news[*member].notify_one());
+            board.whole = Some(Arc::new(join(given.into_iter().flatten().collect())));
+            self.world.wake(&state, self.members[0]);
         }
         loop {
             let board = state.boards.entry(key).or_default();
@@ -211,6 +261,9 @@ impl LocalComm {
                 board.taken += 1;
                 if board.taken == size {
                     state.boards.remove(&key);
+                }
+                if let Some(next) = self.members.get(self.rank + 1) {
+                    self.world.wake(&state, *next);
                 }
                 return Ok(whole);
             }
@@ -222,17 +275,21 @@ impl LocalComm {
             if let Some(rank) = lost.flatten() {
                 return Err(Error::PeerGone(rank));
             }
-            state = self.world.wait(self.members[self.rank], state);
+            let own = self.members[self.rank];
+            state = self.world.wait(own, Awaited::Meeting, state);
         }
     }
 
     fn exchange_values(&self, mine: &[u64]) -> Result<Parts> {
         let parts = self.exchange(&to_bytes(mine))?;
-        for (from, part) in parts.iter().enumerate() {
-            check_length(from, 8 * mine.len(), part.len())?;
-        }
+        check_lengths(&parts, 8 * mine.len())?;
         Ok(parts)
     }
+}
+
+fn check_lengths(parts: &[Arc<[u8]>], expected: usize) -> Result<()> {
+    let mut each = parts.iter().enumerate();
+    each.try_for_each(|(from, part)| check_length(from, expected, part.len()))
 }
 
 fn to_bytes(values: &[u64]) -> Vec<u8> {
@@ -256,6 +313,12 @@ fn combine_all(op: Op, parts: &[Arc<[u8]>], into: &mut [u64]) {
             };
         }
     }
+}
+
+fn combined(op: Op, parts: &[Arc<[u8]>]) -> Arc<[u8]> {
+    let mut values = vec![0; parts[0].len() / 8];
+    combine_all(op, parts, &mut values);
+    to_bytes(&values).into()
 }
 
 /// Messages to be received: those to be sent are with their receivers already.
@@ -347,6 +410,19 @@ impl Comm for LocalComm {
         self.transfer(tag, sends, recvs)
     }
 
+    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
+        for (from, bytes) in recvs {
+            let mut got = 0;
+            while got < bytes.len() {
+                let part = self.take(*from, Some(tag))?;
+                check_part(*from, bytes.len(), got, part.len())?;
+                bytes[got..got + part.len()].copy_from_slice(&part);
+                got += part.len();
+            }
+        }
+        Ok(())
+    }
+
     fn start<B: Buffer>(
         &self,
         tag: Tag,
@@ -367,7 +443,7 @@ impl Comm for LocalComm {
     }
 
     fn barrier(&self) -> Result<()> {
-        self.exchange(&[]).map(drop)
+        self.meet(&[], |_| Vec::new()).map(drop)
     }
 
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()> {
@@ -380,7 +456,14 @@ impl Comm for LocalComm {
     }
 
     fn allreduce(&self, op: Op, values: &mut [u64]) -> Result<()> {
-        let parts = self.exchange_values(values)?;
+        let length = 8 * values.len();
+        let join = |parts: Vec<Arc<[u8]>>| match check_lengths(&parts, length) {
+            Ok(()) => vec![combined(op, &parts)],
+            // Everybody finds the wrong one for himself.
+            Err(_) => parts,
+        };
+        let parts = self.meet(&to_bytes(values), join)?;
+        check_lengths(&parts, length)?;
         combine_all(op, &parts, values);
         Ok(())
     }

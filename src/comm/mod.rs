@@ -139,6 +139,10 @@ pub trait Comm: Sized {
         Ok(())
     }
 
+    /// Receives messages that come in parts, one after the other, of lengths that only their senders know. Whoever sends to
+    /// several ranks need not wait for one of them before the others.
+    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()>;
+
     /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
     /// receive into is as long as its message.
     fn start<B: Buffer>(
@@ -225,4 +229,12 @@ fn check_length(from: usize, expected: usize, got: usize) -> Result<()> {
         expected,
         got,
     })
+}
+
+/// A part of a message must bring something, and no more than is missing.
+fn check_part(from: usize, expected: usize, got: usize, part: usize) -> Result<()> {
+    match part {
+        1.. if part <= expected - got => Ok(()),
+        _ => check_length(from, expected, got + part),
+    }
 }

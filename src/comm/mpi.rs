@@ -14,6 +14,7 @@ mod delivery;
 mod failure;
 mod flight;
 mod info;
+mod parts;
 pub(super) mod registry;
 mod user;
 mod window;
@@ -361,6 +362,14 @@ impl Comm for MpiComm {
         let mut peers = sends.iter().map(|s| s.0).chain(senders);
         peers.try_for_each(|peer| check_rank(peer, self.size))?;
         self.transfer_through_rooms(tag, sends, turns, rooms, take)
+    }
+
+    /// Gives up at the first failure: parts that come later stay with MPI.
+    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
+        recvs
+            .iter()
+            .try_for_each(|recv| check_rank(recv.0, self.size))?;
+        self.receive_parts(tag, recvs)
     }
 
     /// As [`Comm::transfer`] in what it does about failures.

@@ -5,12 +5,14 @@
 use std::rc::Rc;
 
 use super::decomp::{Layout, Outside};
+use super::map::Map;
 use super::plan::{Plan, Rearranger};
+use super::sequence::Sequence;
 
 /// All that a plan depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    map: [u64; LANES],
+    map: Mark,
     map_len: usize,
     dims: Vec<u64>,
     element: usize,
@@ -23,10 +25,11 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn of(layout: &Layout) -> Self {
+    /// `regular`: the map, if it is regular.
+    pub(super) fn of(layout: &Layout, regular: Option<&Map>) -> Self {
         let region = layout.io_region;
         Self {
-            map: fingerprint(layout.map),
+            map: Mark::of(layout.map, regular),
             map_len: layout.map.len(),
             dims: layout.dims.to_vec(),
             element: layout.kind.size(),
@@ -36,6 +39,23 @@ impl Key {
             outside: layout.outside,
             block_size: layout.block_size,
             io_region: region.map(|(start, count)| (start.to_vec(), count.to_vec())),
+        }
+    }
+}
+
+/// What a map is known again by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mark {
+    /// Its runs, which say all.
+    Runs(Sequence, Sequence),
+    Fingerprint([u64; LANES]),
+}
+
+impl Mark {
+    fn of(entries: &[i64], regular: Option<&Map>) -> Self {
+        match regular {
+            Some(map) => Mark::Runs(map.globals.clone(), map.locals.clone()),
+            None => Mark::Fingerprint(fingerprint(entries)),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::error::different;
-use super::exchange::Homeward;
 use super::file::Description;
 use super::memory::Loan;
 use super::{Decomp, Error, File, Result, agree_with, exchange};
@@ -218,20 +217,30 @@ pub fn read<C: Comm>(
     let system = file.system.clone();
     let fit = Fit::new(var, &variable, &decomp.dims, file.frame(var).max(0));
     let digest = digest(&(var, fit.as_ref().ok()));
-    let dimensions = variable.dims.len();
-    let reading = Reading::new(var, decomp, fit, dimensions);
-    let (read, homeward) = reading.take(file, array);
-    let homeward = match &system.io {
-        Some(io) if decomp.plan.reads_blocks => Homeward::cross(homeward, io, &read, array),
-        _ => homeward,
-    };
-    let checked = long_enough(decomp, 1, array.len());
-    let mut words = [digest, !digest];
-    let homeward = agree_with(&system.comm, checked.and(homeward), &mut words)?;
+    let placed = long_enough(decomp, 1, array.len()).and(fit);
+    let placed = placed.and_then(|fit| fit.place(decomp.plan.read()));
+    let reading = Reading::begin(file, var, decomp, placed, variable.dims.len());
+    let waits = system.io.is_none() || reading.as_ref().is_ok_and(|own| own.streams(&system));
+    let mut words = [digest, !digest, u64::from(waits)];
+    let mut reading = agree_with(&system.comm, reading, &mut words);
     if words[0] != !words[1] {
-        return Err(different(&system.comm, "variables or records"));
+        reading = reading.and(Err(different(&system.comm, "variables or records")));
     }
+    let reading = match reading {
+        Ok(reading) => reading,
+        Err(error) => {
+            // What failed before is what all ranks know.
+            let _ = file.end_pieces();
+            return Err(error);
+        }
+    };
     let array = &mut array[..decomp.map_len() * decomp.kind.size()];
+    if words[2] == 1 {
+        let arrived = reading.stream(file, array);
+        return reading::tell(&system, arrived);
+    }
+    let (read, taken) = reading.take(file, array);
+    let homeward = reading::tell(&system, taken)?;
     homeward.arrive(&system, &read, array)
 }
 

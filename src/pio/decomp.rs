@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::cache::Key;
+use super::map::Map;
 use super::plan::{Plan, Rearranger};
 use super::planning;
 use super::{IoSystem, Kind, Result};
@@ -81,7 +82,9 @@ impl Decomp {
 
 /// One that all ranks have already, or a new one.
 fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Rc<Plan>> {
-    let key = Key::of(layout);
+    let total = planning::total(layout.dims).ok();
+    let regular = total.and_then(|total| Map::regular(layout.map, total));
+    let key = Key::of(layout, regular.as_ref());
     let known = system.plans.borrow().find(&key);
     let own = known.unwrap_or(u64::MAX);
     let mut ends = [own, !own];
@@ -92,7 +95,7 @@ fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Rc<Plan>> 
             return Ok(plan);
         }
     }
-    let plan = Rc::new(planning::plan(system, layout)?);
+    let plan = Rc::new(planning::plan(system, layout, regular)?);
     system.plans.borrow_mut().insert(key, plan.clone());
     Ok(plan)
 }

@@ -17,10 +17,11 @@ use inflow::{Inflow, parts_of};
 mod dealer;
 mod homeward;
 mod inflow;
+mod outbox;
 
 pub(in crate::pio) use dealer::Source;
 pub use homeward::to_compute;
-pub(in crate::pio) use homeward::{Homeward, comes_in_pieces};
+pub(in crate::pio) use homeward::{Homeward, Taking, comes_in_pieces};
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -105,7 +106,12 @@ fn bring<C: Comm>(
             messages,
             own: None,
         };
-        landing.carry(comm, (TO_IO, flow), &going, &mut aside, &mut held)?;
+        let how = Arrival {
+            tag: TO_IO,
+            flow,
+            parts: false,
+        };
+        landing.carry(comm, how, &going, &mut aside, &mut held)?;
         arrived(route.length, &mut held);
         return Ok(held);
     }
@@ -138,7 +144,11 @@ fn to_blocks<C: Comm>(
         messages: outgoing(&others, element, held, &mut packed),
         own: own.map(|leg| (leg, held)),
     };
-    let how = (TO_BLOCKS, FlowControl::default());
+    let how = Arrival {
+        tag: TO_BLOCKS,
+        flow: FlowControl::default(),
+        parts: false,
+    };
     landing.carry(io, how, &going, &mut aside, &mut blocks)?;
     Ok(blocks)
 }
@@ -219,6 +229,15 @@ struct Going<'a> {
     own: Option<(&'a Leg, &'a [u8])>,
 }
 
+/// How messages come.
+#[derive(Clone, Copy)]
+struct Arrival {
+    tag: Tag,
+    flow: FlowControl,
+    /// Whether they may come in parts. Who receives so sends nothing.
+    parts: bool,
+}
+
 /// How what comes in gets to its places.
 struct Landing<'a> {
     legs: &'a [Leg],
@@ -275,7 +294,7 @@ impl<'a> Landing<'a> {
     fn carry<C: Comm>(
         &self,
         comm: &C,
-        (tag, flow): (Tag, FlowControl),
+        how: Arrival,
         going: &Going,
         aside: &mut [u8],
         buffer: &mut [u8],
@@ -283,7 +302,10 @@ impl<'a> Landing<'a> {
         let is_own = |message: &&(usize, &[u8])| message.0 == self.own;
         let (packed, sends): (Vec<_>, Vec<_>) = going.messages.iter().partition(is_own);
         let mut targets = self.targets(aside, buffer);
-        comm.transfer_limited(tag, flow.limit(), &sends, &mut targets)?;
+        match how.parts {
+            true => comm.recv_in_parts(how.tag, &mut targets)?,
+            false => comm.transfer_limited(how.tag, how.flow.limit(), &sends, &mut targets)?,
+        }
         let mut rest = &aside[..];
         for leg in self.legs {
             let came = if leg.rank == self.own {

@@ -26,6 +26,8 @@ pub struct File<C: Comm> {
     pub(super) format: Option<Box<dyn Format>>,
     /// Whether that is every I/O task, or only the first.
     pub(super) parallel: bool,
+    /// Whether the library was told that arrays are read piece by piece.
+    pub(super) in_pieces: bool,
     pub(super) read_only: bool,
     pub(super) buffer: Buffer,
     known: HashMap<i32, Rc<Description>>,
@@ -58,11 +60,20 @@ impl<C: Comm> File<C> {
             system,
             format,
             parallel,
+            in_pieces: false,
             read_only: false,
             buffer: Buffer::default(),
             known: HashMap::new(),
             frames: HashMap::new(),
         })
+    }
+
+    /// Ends what a task of the file library has begun with `begin_pieces`, if it has. Collective over the I/O tasks.
+    pub(super) fn end_pieces(&mut self) -> Result<()> {
+        match &mut self.format {
+            Some(format) if std::mem::take(&mut self.in_pieces) => format.end_pieces(),
+            _ => Ok(()),
+        }
     }
 
     /// From now on arrays cannot be written.

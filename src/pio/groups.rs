@@ -43,6 +43,12 @@ impl Groups {
         self.tasks[group].1
     }
 
+    pub fn is_task(&self, rank: usize) -> bool {
+        self.tasks
+            .binary_search_by_key(&rank, |(io, _)| *io)
+            .is_ok()
+    }
+
     /// The ranks that an I/O task serves, itself among them, in ascending order.
     pub fn members(&self, task: usize) -> Vec<usize> {
         let group = self.places[task];

@@ -33,7 +33,7 @@ impl Map {
         rank: usize,
         sorted: impl Fn(Range<u64>) -> bool,
     ) -> Result<Self> {
-        let found = match Self::ascending(entries, total) {
+        let found = match Self::ascending(entries, total, usize::MAX) {
             Ok(Some(map)) => return Ok(map),
             Ok(None) => arrange(entries, total, sorted),
             Err(position) => Err(Refused::Bounds(position)),
@@ -54,10 +54,22 @@ impl Map {
         }
     }
 
-    /// `None` if the entries do not ascend; fails with the position of an entry that is out of bounds.
-    fn ascending(entries: &[i64], total: u64) -> std::result::Result<Option<Self>, usize> {
+    /// As [`Map::new`] for a map that ascends and has a pattern; soon nothing for any other.
+    pub(super) fn regular(entries: &[i64], total: u64) -> Option<Self> {
+        const FEW: usize = 64;
+        Self::ascending(entries, total, FEW).ok().flatten()
+    }
+
+    /// `None` if the entries do not ascend, or begin with more than `few` progressions that are short; fails with the
+    /// position of an entry that is out of bounds.
+    fn ascending(
+        entries: &[i64],
+        total: u64,
+        few: usize,
+    ) -> std::result::Result<Option<Self>, usize> {
+        const SHORT: usize = 16;
         let (mut globals, mut locals) = (Builder::default(), Builder::default());
-        let (mut position, mut last) = (0, 0);
+        let (mut position, mut last, mut progressions) = (0, 0, 0);
         while position < entries.len() {
             let first = entries[position];
             if first == 0 {
@@ -66,7 +78,8 @@ impl Map {
             }
             let (step, length) = progression(&entries[position..]);
             check(first, step, length, total).map_err(|offset| position + offset)?;
-            if first < last {
+            progressions += 1;
+            if first < last || progressions > few.saturating_add(position / SHORT) {
                 return Ok(None);
             }
             globals.push_run(Run {

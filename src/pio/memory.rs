@@ -51,13 +51,20 @@ impl Spare {
         Some(spare.remove(found))
     }
 
-    fn give_back(&self, bytes: Vec<u8>) {
+    pub(super) fn give_back(&self, bytes: Vec<u8>) {
         let mut spare = self.0.borrow_mut();
         spare.push(bytes);
         let total = |spare: &[Vec<u8>]| spare.iter().map(Vec::capacity).sum::<usize>();
         while spare.len() > SPARE || total(&spare) > SPARE_BYTES {
             spare.remove(0);
         }
+    }
+}
+
+impl Loan {
+    /// To be given back by hand, or not at all.
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
     }
 }
 

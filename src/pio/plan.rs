@@ -22,6 +22,8 @@ pub struct Plan {
     /// Whether data take the second way in writing and in reading: the same on all ranks.
     pub(super) writes_blocks: bool,
     pub(super) reads_blocks: bool,
+    /// Whether all I/O tasks can send on what they read piece by piece: the same on all ranks.
+    pub(super) streams: bool,
     pub(super) held: Held,
     /// What is held, as regions, if the file sees them.
     pub(super) straight: Regions,

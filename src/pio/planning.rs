@@ -38,15 +38,28 @@ pub(super) fn total(dims: &[u64]) -> Result<u64> {
     }
 }
 
-pub(super) fn plan<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+/// `regular`: this rank's map, if it is regular.
+pub(super) fn plan<C: Comm>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    regular: Option<Map>,
+) -> Result<Plan> {
     match layout.rearranger {
-        Rearranger::Box => plan_box(system, layout),
-        Rearranger::Subset => plan_subset(system, layout),
+        Rearranger::Box => plan_box(system, layout, regular),
+        Rearranger::Subset => plan_subset(system, layout, regular),
     }
 }
 
 /// This rank's map, in order where `sorted` asks for it.
-fn map_of(layout: &Layout, rank: usize, sorted: impl Fn(Range<u64>) -> bool) -> Result<Map> {
+fn map_of(
+    layout: &Layout,
+    regular: Option<Map>,
+    rank: usize,
+    sorted: impl Fn(Range<u64>) -> bool,
+) -> Result<Map> {
+    if let Some(map) = regular {
+        return Ok(map);
+    }
     let total = total(layout.dims)?;
     let make = |entries: &[i64]| Map::sorted_within(entries, total, rank, &sorted);
     match make(layout.map) {
@@ -80,10 +93,10 @@ fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
     Ok((kept, count))
 }
 
-fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, regular: Option<Map>) -> Result<Plan> {
     let rank = system.comm.rank();
     let shares = blocks_of(system, layout).and_then(|blocks| {
-        let map = map_of(layout, rank, |part| blocks.divide(part))?;
+        let map = map_of(layout, regular, rank, |part| blocks.divide(part))?;
         let map_len = map.length;
         let (shares, globals) = blocks.shares(map)?;
         Ok((blocks, shares, globals, map_len))
@@ -104,8 +117,7 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
     let (first, found) = agree(&system.comm, checked)?;
     let mut sums = [found.held];
     system.comm.allreduce(Op::Sum, &mut sums)?;
-    let mut longest = [first.length];
-    system.comm.allreduce(Op::Max, &mut longest)?;
+    let (longest, streams) = longest_and_streams(system, first.length, &first)?;
     let straight = task.map_or_else(Regions::default, |task| blocks.regions(task));
     Ok(Plan {
         map_len,
@@ -116,10 +128,22 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
         second: Route::default(),
         writes_blocks: false,
         reads_blocks: false,
+        streams,
         blocks: Regions::default(),
-        longest: longest[0],
+        longest,
         has_holes: sums[0] < total(layout.dims)?,
     })
+}
+
+/// The most of all ranks, and whether what any I/O task reads can be sent on as it comes.
+fn longest_and_streams<C: Comm>(
+    system: &IoSystem<C>,
+    longest: u64,
+    first: &Route,
+) -> Result<(u64, bool)> {
+    let mut most = [longest, u64::from(!first.ascends())];
+    system.comm.allreduce(Op::Max, &mut most)?;
+    Ok((most[0], most[1] == 0))
 }
 
 /// Even blocks, or the regions that the user gives on the I/O tasks.
@@ -164,9 +188,13 @@ fn share_regions<C: Comm>(
     Ok(regions)
 }
 
-fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
+fn plan_subset<C: Comm>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    regular: Option<Map>,
+) -> Result<Plan> {
     let rank = system.comm.rank();
-    let map = agree(&system.comm, map_of(layout, rank, |_| true))?;
+    let map = agree(&system.comm, map_of(layout, regular, rank, |_| true))?;
     let io_rank = system.io_ranks[system.groups.task_of(system.comm.rank())];
     let (members, merged) = gather_maps(system, io_rank, &map.globals)?;
     let (merged, gathered) = match merged {
@@ -178,13 +206,11 @@ fn plan_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Plan> {
         places,
         duplicate,
     } = merged;
-    let legs = members.into_iter().zip(places);
+    // Who has nothing for each other does not talk.
+    let leg = |(rank, places): (_, Sequence)| (!places.is_empty()).then_some(Leg { rank, places });
     let first = Route {
-        out: vec![Leg {
-            rank: io_rank,
-            places: map.locals,
-        }],
-        into: legs.map(|(rank, places)| Leg { rank, places }).collect(),
+        out: leg((io_rank, map.locals)).into_iter().collect(),
+        into: members.into_iter().zip(places).filter_map(leg).collect(),
         length: held.len(),
         covered: true,
         disjoint: duplicate.is_none(),
@@ -297,8 +323,8 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
     let writes_blocks = !layout.read_only && (small || has_holes);
     let reads_blocks = small && held * MOST_UNWANTED >= total;
     let uses_blocks = writes_blocks || reads_blocks;
-    let mut longest = [halves.first.length.max(halves.second.length)];
-    system.comm.allreduce(Op::Max, &mut longest)?;
+    let longest = halves.first.length.max(halves.second.length);
+    let (longest, streams) = longest_and_streams(system, longest, &halves.first)?;
     let second = if uses_blocks {
         halves.second
     } else {
@@ -319,10 +345,11 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
         second,
         writes_blocks,
         reads_blocks,
+        streams: streams && !reads_blocks,
         held,
         straight,
         blocks: halves.blocks,
-        longest: longest[0],
+        longest,
         has_holes,
     })
 }

@@ -35,6 +35,11 @@ impl Route {
         self.out.iter().map(|leg| leg.places.len()).sum()
     }
 
+    /// Whether what goes into the buffer goes there in its order.
+    pub(super) fn ascends(&self) -> bool {
+        self.into.iter().all(|leg| leg.places.ascends())
+    }
+
     pub(super) fn bytes(&self) -> usize {
         let legs = self.out.iter().chain(&self.into);
         legs.map(|leg| size_of::<Leg>() + leg.places.bytes()).sum()

@@ -68,6 +68,10 @@ impl Comm for Mortal {
         self.alive()?.recv(from, tag, bytes)
     }
 
+    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> comm::Result<()> {
+        self.alive()?.recv_in_parts(tag, recvs)
+    }
+
     fn transfer(
         &self,
         tag: Tag,

@@ -5,6 +5,7 @@ use super::super::packing::pack_below;
 use super::super::route::Leg;
 use super::super::sequence::Cursor;
 use super::Result;
+use super::outbox::{Part, Post, WORTHWHILE};
 
 /// Bytes of a piece of a buffer that is there already.
 const PIECE: usize = if cfg!(test) { 32 } else { 256 << 10 };
@@ -17,14 +18,29 @@ pub(in crate::pio) trait Source {
     fn read(&mut self, place: &mut [u8]) -> Result<()>;
 }
 
+/// Where the elements of a leg go.
+pub(super) enum Target<'a> {
+    Place(&'a mut [u8]),
+    /// To a rank, in parts.
+    Parts(usize),
+}
+
 /// What one leg gets.
 struct Hand<'a> {
     places: Cursor<'a>,
-    rest: &'a mut [u8],
+    goal: Goal<'a>,
+}
+
+struct Goal<'a> {
+    target: Target<'a>,
+    /// Bytes that are missing.
+    left: usize,
+    part: Option<Part>,
 }
 
 pub(super) struct Dealer<'a> {
     hands: Vec<Hand<'a>>,
+    post: &'a mut dyn Post,
     element: usize,
     /// Whether no two legs share a place.
     disjoint: bool,
@@ -33,14 +49,24 @@ pub(super) struct Dealer<'a> {
 }
 
 impl<'a> Dealer<'a> {
-    /// All legs ascend; each comes with the place for its elements.
-    pub(super) fn new(legs: Vec<(&'a Leg, &'a mut [u8])>, element: usize, disjoint: bool) -> Self {
-        let hand = |(leg, rest): (&'a Leg, _)| Hand {
+    /// All legs ascend.
+    pub(super) fn new(
+        legs: Vec<(&'a Leg, Target<'a>)>,
+        post: &'a mut dyn Post,
+        element: usize,
+        disjoint: bool,
+    ) -> Self {
+        let hand = |(leg, target): (&'a Leg, _)| Hand {
             places: leg.places.cursor(),
-            rest,
+            goal: Goal {
+                target,
+                left: leg.places.len() as usize * element,
+                part: None,
+            },
         };
         Self {
             hands: legs.into_iter().map(hand).collect(),
+            post,
             element,
             disjoint,
             done: 0,
@@ -51,8 +77,8 @@ impl<'a> Dealer<'a> {
     pub(super) fn deal_from(&mut self, source: &mut dyn Source, room: &mut [u8]) -> Result<()> {
         let mut verdict = Ok(());
         while let Some(count) = source.next() {
-            let read = match self.place_of_all(count) {
-                Some(place) => source.read(place),
+            let read = match self.gets_all(count) {
+                Some(hand) => self.read_for(hand, count, source),
                 None => {
                     let piece = &mut room[..count as usize * self.element];
                     let read = source.read(piece);
@@ -73,31 +99,58 @@ impl<'a> Dealer<'a> {
 
     fn deal(&mut self, piece: &[u8]) {
         let end = self.done + (piece.len() / self.element) as u64;
-        for hand in &mut self.hands {
-            let range = (self.done, end);
-            let bytes = pack_below(&mut hand.places, range, self.element, piece, hand.rest);
-            hand.skip(bytes);
+        for Hand { places, goal } in &mut self.hands {
+            if places.peek().is_none_or(|next| next >= end) {
+                continue;
+            }
+            let (range, rest) = ((self.done, end), goal.rest(self.post));
+            let bytes = pack_below(places, range, self.element, piece, rest);
+            goal.fill(bytes, self.post);
         }
         self.done = end;
     }
 
-    /// Where the next elements go if one leg gets all of them: who has them puts them there himself.
-    fn place_of_all(&mut self, count: u64) -> Option<&mut [u8]> {
-        let next = self.done;
+    /// The leg that gets all of the next elements, if there is one: who has them puts them there himself.
+    fn gets_all(&self, count: u64) -> Option<usize> {
         let gets_all =
-            |hand: &&mut Hand| hand.places.peek() == Some(next) && hand.places.ahead() >= count;
+            |hand: &Hand| hand.places.peek() == Some(self.done) && hand.places.ahead() >= count;
         let disjoint = self.disjoint;
-        let hand = self.hands.iter_mut().find(gets_all).filter(|_| disjoint)?;
+        self.hands.iter().position(gets_all).filter(|_| disjoint)
+    }
+
+    fn read_for(&mut self, hand: usize, count: u64, source: &mut dyn Source) -> Result<()> {
+        let (hand, bytes) = (&mut self.hands[hand], count as usize * self.element);
+        let read = source.read(&mut hand.goal.rest(self.post)[..bytes]);
         hand.places.skip(count);
+        hand.goal.fill(bytes, self.post);
         self.done += count;
-        Some(hand.skip(count as usize * self.element))
+        read
     }
 }
 
-impl<'a> Hand<'a> {
-    fn skip(&mut self, bytes: usize) -> &'a mut [u8] {
-        let (now, later) = std::mem::take(&mut self.rest).split_at_mut(bytes);
-        self.rest = later;
-        now
+impl Goal<'_> {
+    /// Room for what the next piece brings.
+    fn rest(&mut self, post: &mut dyn Post) -> &mut [u8] {
+        match &mut self.target {
+            Target::Place(rest) => rest,
+            Target::Parts(_) => self.part.get_or_insert_with(|| post.part()).rest(),
+        }
+    }
+
+    /// So many bytes are there now.
+    fn fill(&mut self, bytes: usize, post: &mut dyn Post) {
+        self.left -= bytes;
+        match &mut self.target {
+            Target::Place(rest) => *rest = &mut std::mem::take(rest)[bytes..],
+            Target::Parts(to) => {
+                let worthwhile = if self.left == 0 { 1 } else { WORTHWHILE };
+                if let Some(part) = &mut self.part {
+                    part.fill(bytes);
+                }
+                if let Some(part) = self.part.take_if(|part| part.filled() >= worthwhile) {
+                    post.send(*to, part);
+                }
+            }
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! From the I/O tasks to the ranks.
 //!
-//! An I/O task takes what is read apart ([`Homeward::take`], [`Homeward::take_pieces`]) as soon as it is there; then all
-//! agree that it is, and what has been taken apart goes its way. Where blocks are read, they go among the I/O tasks first
-//! ([`Homeward::cross`]).
+//! An I/O task takes what is read apart ([`Homeward::take`], [`Homeward::take_pieces`]) as soon as it is there, and when
+//! all is, what has been taken apart goes its way. Where blocks are read, they go among the I/O tasks first
+//! ([`Homeward::cross`]). Where they are not, and the file is read piece by piece, what is for ranks that are no I/O tasks
+//! goes on at once ([`Homeward::stream`]): these only wait for it, so that nobody waits in a circle.
 
 use std::rc::Rc;
 
@@ -10,9 +11,10 @@ use super::super::memory::{Loan, Spare};
 use super::super::packing::pack as pack_places;
 use super::super::route::{Leg, Route};
 use super::super::{IoSystem, Plan, Result, agree};
-use super::dealer::{Dealer, Source};
-use super::{FROM_BLOCKS, Going, Landing, TO_COMPUTE, check, room};
-use crate::comm::{Comm, Tag};
+use super::dealer::{Dealer, Source, Target};
+use super::outbox::{NoPost, Outbox, Parts, WORTHWHILE};
+use super::{Arrival, FROM_BLOCKS, Going, Landing, TO_COMPUTE, check, room};
+use crate::comm::Comm;
 use crate::pio::iosystem::FlowControl;
 
 /// Whether this I/O task can take what it reads piece by piece.
@@ -21,11 +23,26 @@ pub(in crate::pio) fn comes_in_pieces(plan: &Plan) -> bool {
         true => &plan.second,
         false => &plan.first,
     };
-    ascend(&route.into)
+    route.ascends()
 }
 
-fn ascend(legs: &[Leg]) -> bool {
-    legs.iter().all(|leg| leg.places.ascends())
+/// How an I/O task takes what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pio) enum Taking {
+    Whole,
+    Pieces,
+    /// In pieces of at most so many bytes, which go on at once.
+    Stream(usize),
+}
+
+/// How the elements of a leg are sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// They stay on this rank and go straight into its array.
+    Own,
+    Straight,
+    Packed,
+    Parts,
 }
 
 /// Brings what the rearranger lets the I/O tasks hold ([`Plan::held`]; nothing elsewhere) into the arrays of all ranks.
@@ -40,7 +57,8 @@ pub fn to_compute<C: Comm>(
     let mut take = || {
         check(held.len() as u64 == plan.first.length * element as u64)?;
         check(array.len() >= plan.map_len() * element)?;
-        let mut way = Way::new(&system.comm, &system.spare, &plan.first, element, false)?;
+        let (spare, comm) = (&system.spare, &system.comm);
+        let mut way = Way::new(comm, spare, &plan.first, element, scattered_packed)?;
         way.take(held, array);
         Ok(way)
     };
@@ -48,8 +66,24 @@ pub fn to_compute<C: Comm>(
     way.carry(&system.comm, home(system), held, array)
 }
 
-fn home<C: Comm>(system: &IoSystem<C>) -> (Tag, FlowControl) {
-    (TO_COMPUTE, system.flow.get().to_compute)
+fn home<C: Comm>(system: &IoSystem<C>) -> Arrival {
+    let flow = system.flow.get().to_compute;
+    Arrival {
+        tag: TO_COMPUTE,
+        flow,
+        parts: flow == FlowControl::default() && system.io.is_none(),
+    }
+}
+
+fn scattered_packed(leg: &Leg) -> Sent {
+    match leg.places.as_block() {
+        Some(_) => Sent::Straight,
+        None => Sent::Packed,
+    }
+}
+
+fn all_packed(_leg: &Leg) -> Sent {
+    Sent::Packed
 }
 
 /// What is read, on its way into the arrays of all ranks.
@@ -58,27 +92,46 @@ pub(in crate::pio) struct Homeward<'a> {
     /// From blocks to what the rearranger lets this I/O task hold.
     second: Option<(Way<'a>, Loan)>,
     map_bytes: usize,
+    parts: Parts,
 }
 
 impl<'a> Homeward<'a> {
-    /// `pieces`: what is read will be taken piece by piece. Local.
+    /// Local.
     pub(in crate::pio) fn new<C: Comm>(
         system: &IoSystem<C>,
         plan: &'a Plan,
         element: usize,
-        pieces: bool,
+        taking: Taking,
     ) -> Result<Self> {
-        let spare = &system.spare;
+        let (comm, spare) = (&system.comm, &system.spare);
+        let way = |way: &'a Route| match taking {
+            Taking::Whole => Way::new(comm, spare, way, element, scattered_packed),
+            Taking::Pieces => Way::new(comm, spare, way, element, all_packed),
+            Taking::Stream(_) => Way::new(comm, spare, way, element, |leg| {
+                match system.groups.is_task(leg.rank) {
+                    true => Sent::Packed,
+                    false => Sent::Parts,
+                }
+            }),
+        };
         let second = match system.io.as_ref().filter(|_| plan.reads_blocks) {
-            Some(io) => Some((
-                Way::new(io, spare, &plan.second, element, pieces)?,
-                room(spare, plan.first.length, element)?,
-            )),
+            Some(io) => {
+                let sent = match taking {
+                    Taking::Whole => scattered_packed,
+                    _ => all_packed,
+                };
+                let way = Way::new(io, spare, &plan.second, element, sent)?;
+                Some((way, room(spare, plan.first.length, element)?))
+            }
             None => None,
         };
-        let pieces = pieces && second.is_none();
+        let first = match second {
+            Some(_) => Way::new(comm, spare, &plan.first, element, scattered_packed)?,
+            None => way(&plan.first)?,
+        };
         Ok(Self {
-            first: Way::new(&system.comm, spare, &plan.first, element, pieces)?,
+            parts: first.parts(spare, taking)?,
+            first,
             second,
             map_bytes: plan.map_len() * element,
         })
@@ -110,6 +163,22 @@ impl<'a> Homeward<'a> {
         }
     }
 
+    /// As [`Homeward::take_pieces`]; what is for ranks that are no I/O tasks is there when it returns.
+    pub(in crate::pio) fn stream<C: Comm>(
+        &mut self,
+        system: &IoSystem<C>,
+        source: &mut dyn Source,
+        room: &mut [u8],
+        array: &mut [u8],
+    ) -> Result<()> {
+        check(array.len() >= self.map_bytes)?;
+        let mut outbox = Outbox::new(&system.comm, TO_COMPUTE, &mut self.parts);
+        let (element, disjoint) = (self.first.element, self.first.route.disjoint);
+        let hands = self.first.hands(array);
+        let dealt = Dealer::new(hands, &mut outbox, element, disjoint).deal_from(source, room);
+        dealt.and(outbox.finish())
+    }
+
     /// From blocks to what the I/O tasks hold, where blocks are read; `read` as given to [`Homeward::take`]. Collective
     /// over the I/O tasks; the result is that of this one alone.
     pub(in crate::pio) fn cross<C: Comm>(
@@ -120,7 +189,11 @@ impl<'a> Homeward<'a> {
     ) -> Result<Self> {
         let mut homeward = agree(io, taken)?;
         if let Some((way, held)) = &mut homeward.second {
-            let how = (FROM_BLOCKS, FlowControl::default());
+            let how = Arrival {
+                tag: FROM_BLOCKS,
+                flow: FlowControl::default(),
+                parts: false,
+            };
             way.carry(io, how, read, held)?;
             homeward.first.take(held, array);
         }
@@ -144,63 +217,94 @@ struct Way<'a> {
     route: &'a Route,
     landing: Landing<'a>,
     element: usize,
-    /// Whether all messages are packed, not only those that are scattered over the buffer.
-    pieces: bool,
+    /// For each leg into the buffer.
+    sent: Vec<Sent>,
     packed: Loan,
     aside: Loan,
 }
 
 impl<'a> Way<'a> {
+    /// `sent`: how the legs are sent, but for the rank's own if it goes without a detour.
     fn new<C: Comm>(
         comm: &C,
         spare: &Rc<Spare>,
         route: &'a Route,
         element: usize,
-        pieces: bool,
+        sent: impl Fn(&Leg) -> Sent,
     ) -> Result<Self> {
         let landing = Landing::new(comm, &route.out, true, element);
-        let (_, others) = landing.own(&route.into);
-        let packed = others.iter().filter(|leg| pieces || is_scattered(leg));
-        let packed = room(spare, packed.map(|leg| leg.places.len()).sum(), element)?;
+        let direct = landing.own_start().is_some();
+        let sent = |leg: &Leg| match direct && leg.rank == landing.own {
+            true => Sent::Own,
+            false => sent(leg),
+        };
+        let sent: Vec<_> = route.into.iter().map(sent).collect();
+        let legs = route.into.iter().zip(&sent);
+        let packed = legs.filter(|(_, sent)| **sent == Sent::Packed);
+        let packed = room(
+            spare,
+            packed.map(|(leg, _)| leg.places.len()).sum(),
+            element,
+        )?;
         let aside = landing.room(spare)?;
         Ok(Self {
             route,
             landing,
             element,
-            pieces,
+            sent,
             packed,
             aside,
         })
     }
 
-    /// The legs that are packed, and where; the rank's own, if it goes straight into its array.
-    fn hands<'b>(&'b mut self, array: &'b mut [u8]) -> Vec<(&'b Leg, &'b mut [u8])> {
-        let (own, others) = self.landing.own(&self.route.into);
+    /// Memory for the parts of messages.
+    fn parts(&self, spare: &Rc<Spare>, taking: Taking) -> Result<Parts> {
+        let Taking::Stream(piece) = taking else {
+            return Ok(Parts::default());
+        };
+        let legs = self.route.into.iter().zip(&self.sent);
+        let in_parts = legs.filter(|(_, sent)| **sent == Sent::Parts);
+        let lengths: Vec<_> = in_parts.map(|(leg, _)| leg.places.len()).collect();
+        let longest = lengths.iter().max().map_or(0, |most| *most as usize) * self.element;
+        Parts::new(spare, lengths.len(), longest.min(piece + WORTHWHILE))
+    }
+
+    /// The legs that are taken apart, and where their elements go.
+    fn hands<'b>(&'b mut self, array: &'b mut [u8]) -> Vec<(&'b Leg, Target<'b>)> {
         let bytes = |leg: &Leg| leg.places.len() as usize * self.element;
-        let mut hands = Vec::with_capacity(others.len() + 1);
-        let mut rest = &mut self.packed[..];
-        for leg in others {
-            if self.pieces || is_scattered(leg) {
-                let (now, later) = rest.split_at_mut(bytes(leg));
-                hands.push((leg, now));
-                rest = later;
-            }
-        }
-        if let Some((leg, start)) = own.zip(self.landing.own_start()) {
-            hands.push((leg, &mut array[start..][..bytes(leg)]));
+        let own = self.landing.own_start();
+        let (mut rest, mut array) = (&mut self.packed[..], Some(array));
+        let mut hands = Vec::with_capacity(self.sent.len());
+        for (leg, sent) in self.route.into.iter().zip(&self.sent) {
+            let target = match sent {
+                Sent::Straight => None,
+                Sent::Parts => Some(Target::Parts(leg.rank)),
+                Sent::Packed => {
+                    let (now, later) = rest.split_at_mut(bytes(leg));
+                    rest = later;
+                    Some(Target::Place(now))
+                }
+                Sent::Own => {
+                    let place = array.take().zip(own);
+                    place.map(|(array, start)| Target::Place(&mut array[start..][..bytes(leg)]))
+                }
+            };
+            hands.extend(target.map(|target| (leg, target)));
         }
         hands
     }
 
     fn take(&mut self, buffer: &[u8], array: &mut [u8]) {
         let (element, disjoint) = (self.element, self.route.disjoint);
-        let ascend = ascend(&self.route.into);
+        let ascends = self.route.ascends();
         let hands = self.hands(array);
-        if ascend {
-            return Dealer::new(hands, element, disjoint).deal_all(buffer);
+        if ascends {
+            return Dealer::new(hands, &mut NoPost, element, disjoint).deal_all(buffer);
         }
-        for (leg, place) in hands {
-            pack_places(&leg.places, element, buffer, place);
+        for (leg, target) in hands {
+            if let Target::Place(place) = target {
+                pack_places(&leg.places, element, buffer, place);
+            }
         }
     }
 
@@ -211,39 +315,40 @@ impl<'a> Way<'a> {
         array: &mut [u8],
     ) -> Result<()> {
         let (element, disjoint) = (self.element, self.route.disjoint);
-        let mut dealer = Dealer::new(self.hands(array), element, disjoint);
-        dealer.deal_from(source, room)
+        let hands = self.hands(array);
+        Dealer::new(hands, &mut NoPost, element, disjoint).deal_from(source, room)
     }
 
     /// Sends what was taken apart, and what is not scattered straight from `buffer`.
     fn carry<C: Comm>(
         &mut self,
         comm: &C,
-        how: (Tag, FlowControl),
+        how: Arrival,
         buffer: &[u8],
         array: &mut [u8],
     ) -> Result<()> {
-        let (_, others) = self.landing.own(&self.route.into);
         let mut rest = &self.packed[..];
-        let message = |leg: &&Leg| {
+        let mut messages = Vec::new();
+        for (leg, sent) in self.route.into.iter().zip(&self.sent) {
             let length = leg.places.len() as usize * self.element;
-            let straight = leg.places.as_block().filter(|_| !self.pieces);
-            if let Some(start) = straight {
-                return (leg.rank, &buffer[start as usize * self.element..][..length]);
+            match (sent, leg.places.as_block()) {
+                (Sent::Straight, Some(start)) => {
+                    let start = start as usize * self.element;
+                    messages.push((leg.rank, &buffer[start..start + length]));
+                }
+                (Sent::Packed, _) => {
+                    let (now, later) = rest.split_at(length);
+                    messages.push((leg.rank, now));
+                    rest = later;
+                }
+                _ => {}
             }
-            let (now, later) = rest.split_at(length);
-            rest = later;
-            (leg.rank, now)
-        };
+        }
         let going = Going {
-            messages: others.iter().map(message).collect(),
+            messages,
             own: None,
         };
-        let aside = &mut self.aside;
-        self.landing.carry(comm, how, &going, aside, array)
+        self.landing
+            .carry(comm, how, &going, &mut self.aside, array)
     }
-}
-
-fn is_scattered(leg: &Leg) -> bool {
-    leg.places.as_block().is_none()
 }

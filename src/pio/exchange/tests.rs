@@ -1,8 +1,11 @@
 //! Random decompositions on threads, compared with a model that gathers everything in one place.
 
+mod journey;
+
 use super::*;
 use crate::comm::local::{LocalComm, run};
 use crate::pio::{Decomp, Kind, Layout, Outside, Placement, Rearranger};
+use journey::Journey;
 use proptest::prelude::*;
 
 /// A decomposition of all ranks.
@@ -199,64 +202,6 @@ struct Seen {
 const FILL: u8 = 0xf1;
 const UNTOUCHED: u8 = 0x33;
 
-/// Brings what the I/O tasks read to the ranks.
-fn distribute(
-    system: &IoSystem<LocalComm>,
-    plan: &Plan,
-    element: usize,
-    read: &[u8],
-    array: &mut [u8],
-) -> Result<()> {
-    let mut homeward = Homeward::new(system, plan, element, false)?;
-    homeward.take(read, array)?;
-    arrive(system, plan, homeward, read, array)
-}
-
-/// As [`distribute`], in pieces of different lengths where that can be.
-fn distribute_pieces(
-    system: &IoSystem<LocalComm>,
-    plan: &Plan,
-    element: usize,
-    read: &[u8],
-    array: &mut [u8],
-) -> Result<()> {
-    struct Slices<'a>(usize, &'a [u8], usize);
-    impl Source for Slices<'_> {
-        fn next(&self) -> Option<u64> {
-            let left = self.1.len() / self.2;
-            (left > 0).then(|| left.min(1 + self.0 % 7) as u64)
-        }
-
-        fn read(&mut self, place: &mut [u8]) -> Result<()> {
-            let (now, later) = self.1.split_at(place.len());
-            place.copy_from_slice(now);
-            (self.0, self.1) = (self.0 + 3, later);
-            Ok(())
-        }
-    }
-    if !comes_in_pieces(plan) {
-        return distribute(system, plan, element, read, array);
-    }
-    let mut homeward = Homeward::new(system, plan, element, true)?;
-    let mut source = Slices(system.comm.rank(), read, element);
-    homeward.take_pieces(&mut source, &mut [0; 7 * 8], array)?;
-    arrive(system, plan, homeward, &[], array)
-}
-
-fn arrive(
-    system: &IoSystem<LocalComm>,
-    plan: &Plan,
-    homeward: Homeward,
-    read: &[u8],
-    array: &mut [u8],
-) -> Result<()> {
-    let homeward = match &system.io {
-        Some(io) if plan.reads_blocks => Homeward::cross(Ok(homeward), io, read, array)?,
-        _ => homeward,
-    };
-    homeward.arrive(system, read, array)
-}
-
 fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let system = case.system(&comm);
     let (rank, size) = (comm.rank(), case.kind.size());
@@ -285,10 +230,11 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
         .flat_map(|e| case.value(e));
     let read: Vec<u8> = read.collect();
     let mut back = [(); 2].map(|()| vec![UNTOUCHED; case.maps[rank].len() * size]);
-    distribute(&system, plan, size, &read, &mut back[0]).unwrap();
+    let journey = Journey::new(&system, plan, size);
+    journey.as_a_whole(&read, &mut back[0]).unwrap();
     to_compute(&system, plan, size, &held_buffer, &mut back[1]).unwrap();
     let mut again = vec![UNTOUCHED; back[0].len()];
-    distribute_pieces(&system, plan, size, &read, &mut again).unwrap();
+    journey.in_pieces(&read, &mut again).unwrap();
     assert_eq!(again, back[0]);
     let task = system.groups.task_of(rank);
     Seen {
@@ -365,7 +311,7 @@ proptest! {
             let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
             let held = collect(&system, &plan, 4, &packed, &[0; 4], &mut |_, _| ()).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
-            distribute(&system, &plan, 4, &held, &mut back).unwrap();
+            Journey::new(&system, &plan, 4).as_a_whole(&held, &mut back).unwrap();
             (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())
         });
         for (rank, (elements, held, back, task)) in ended.into_iter().enumerate() {
