@@ -16,7 +16,7 @@ use crate::pages::{HUGE_PAGE, HugePages};
 
 const HUGE: u64 = HUGE_PAGE as u64;
 /// What is exchanged at once: each time the kernel makes all processors tidy up their lists of pages.
-const RUN: u64 = 4 * HUGE;
+const RUN: u64 = 2 * HUGE;
 
 #[derive(Debug)]
 pub struct BlockFile {
@@ -292,7 +292,7 @@ mod tests {
         };
         let runs =
             usize::from(sys::is_in_memory(std::fs::File::open(dir.path()).unwrap()).unwrap());
-        assert_eq!(asked(whole.len() as u64), 2 * runs);
+        assert_eq!(asked(whole.len() as u64), 3 * runs);
         assert_eq!(asked(2 * HUGE - 1), runs);
         assert_eq!(asked(RUN + HUGE - 1), runs);
         assert_eq!(asked(HUGE - 1), 0);
