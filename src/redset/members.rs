@@ -2,7 +2,8 @@
 //!
 //! A survey reads no more than headers and sizes. Rebuilding believes it, and compares the checksums of
 //! all that it reads and writes on the way; what turns out to be damaged counts as lost, and the rebuild
-//! begins again. Where nothing is lost, everything is read to see that it is not damaged either.
+//! begins again. Original files are read whether or not they are needed, for a program goes on with all of them;
+//! where nothing is lost, redundancy is too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -222,15 +223,12 @@ impl<'a, C: Comm> Members<'a, C> {
         Ok(payload)
     }
 
-    /// What this rank has, now that it was read.
+    /// What this rank has, now that it was read. A program goes on with all its files, so all are read.
     fn inspect(&mut self, member: &mut Member) -> Have {
         let everything = self.have.iter().all(|have| *have == Have::ALL);
         let own = self.own();
         let data = own.data && {
-            let read = match everything || member.data.is_used() {
-                true => member.data.read_rest(),
-                false => Ok(()),
-            };
+            let read = member.data.read_rest();
             self.judge_data(read, member)
         };
         let payload = own.payload && {
