@@ -17,7 +17,7 @@
 #include "check.h"
 #include "redset_files.h"
 
-enum { FILES = 2, BYTES = 1500000, SECONDS = 30 };
+enum { FILES = 2, BYTES = 5000000, SECONDS = 30 };
 
 static int rank, size, scheme, lost;
 static char file_names[FILES][64];
