@@ -1,6 +1,6 @@
 //! The ranks of a set and what they still have.
 //!
-//! A survey reads no more than headers and sizes. Rebuilding believes it, and compares the checksums of
+//! A survey reads no more than headers and sizes, and the files that a rank has left beside a lost one. Rebuilding believes it, and compares the checksums of
 //! all that it reads and writes on the way; what turns out to be damaged counts as lost, and the rebuild
 //! begins again. Original files are read whether or not they are needed, for a program goes on with all of them;
 //! where nothing is lost, redundancy is too.
@@ -108,15 +108,17 @@ impl<'a, C: Comm> Members<'a, C> {
             lost: BTreeSet::new(),
             account,
         };
+        members.look_for_files();
+        members.look_into_files_beside_lost_ones();
         let have = Have {
-            data: members.look_for_files(),
+            data: members.lost.is_empty(),
             payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
         };
         members.have = gather_have(comm, have)?;
         Ok(members)
     }
 
-    fn look_for_files(&mut self) -> bool {
+    fn look_for_files(&mut self) {
         for (record, path) in &self.files {
             let wanted = record.attributes.size;
             let wrong = match attributes(path) {
@@ -131,7 +133,27 @@ impl<'a, C: Comm> Members<'a, C> {
             self.account.insert(path.clone(), wrong);
             self.lost.insert(path.clone());
         }
-        self.lost.is_empty()
+    }
+
+    /// What a rank has left beside a lost file is not read by a rebuild, which makes all its bytes anew.
+    fn look_into_files_beside_lost_ones(&mut self) {
+        if self.lost.is_empty() || !self.header.own().has_checksums() {
+            return;
+        }
+        for file in &self.files {
+            let path = &file.1;
+            if self.lost.contains(path) {
+                continue;
+            }
+            let mut data = Data::new(vec![file.clone()], true);
+            let wrong = match data.read_rest() {
+                Err(error) => error.to_string(),
+                Ok(()) if data.damaged().is_empty() => continue,
+                Ok(()) => DAMAGED.into(),
+            };
+            self.account.insert(path.clone(), wrong);
+            self.lost.insert(path.clone());
+        }
     }
 
     fn look_for_payload(&mut self, length: u64) -> bool {

@@ -267,6 +267,23 @@ fn the_checksums_of_a_neighbour_do_not_count() {
     }
 }
 
+#[test]
+fn a_damaged_file_beside_a_lost_one_is_mended_too() {
+    for apart in [false, true] {
+        for scheme in schemes(3) {
+            let job = Job::new(scheme, 3, vec![vec![500, 600, 30]; 3]).apart(apart);
+            all_ok(job.apply());
+            let before = job.files();
+            let files = job.originals(1);
+            fs::remove_file(&files[0]).unwrap();
+            fs::write(&files[1], [9; 600]).unwrap();
+            all_fail(&job.verify());
+            all_ok(job.recover());
+            assert!(job.files() == before, "{scheme:?}");
+        }
+    }
+}
+
 /// Flips a bit of one file; all files of all ranks are one stream of bytes here.
 fn flip(job: &Job, at: prop::sample::Index) -> PathBuf {
     let files = job.files();
