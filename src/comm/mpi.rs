@@ -364,7 +364,7 @@ impl Comm for MpiComm {
         self.transfer_through_rooms(tag, sends, turns, rooms, take)
     }
 
-    /// Gives up at the first failure: parts that come later stay with MPI.
+    /// Takes nothing more from a sender with whom it has failed, but all from the others.
     fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
         recvs
             .iter()

@@ -16,22 +16,37 @@ impl MpiComm {
             .map(|(from, bytes)| (*from, bytes, 0))
             .collect();
         open.retain(|(_, bytes, _)| !bytes.is_empty());
+        let mut verdict = Ok(());
         while !open.is_empty() {
             let mut idle = true;
             for (from, bytes, got) in &mut open {
-                if let Some((message, length)) = self.look_for(*from, tag)? {
-                    check_part(*from, bytes.len(), *got, length)?;
-                    self.take(message, &mut bytes[*got..*got + length])?;
-                    *got += length;
-                    idle = false;
+                match self.next_part(*from, tag, bytes, *got) {
+                    Ok(0) => continue,
+                    Ok(length) => *got += length,
+                    // Other senders wait until their parts are taken.
+                    Err(error) => {
+                        *got = bytes.len();
+                        verdict = verdict.and(Err(error));
+                    }
                 }
+                idle = false;
             }
             open.retain(|(_, bytes, got)| *got < bytes.len());
             if idle {
                 thread::yield_now();
             }
         }
-        Ok(())
+        verdict
+    }
+
+    /// Puts a part that has come behind what is there, and returns its length; 0 if none has.
+    fn next_part(&self, from: usize, tag: Tag, bytes: &mut [u8], got: usize) -> Result<usize> {
+        let Some((message, length)) = self.look_for(from, tag)? else {
+            return Ok(0);
+        };
+        check_part(from, bytes.len(), got, length)?;
+        self.take(message, &mut bytes[got..got + length])?;
+        Ok(length)
     }
 
     /// A message that has come, and its length.
