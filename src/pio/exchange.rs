@@ -18,10 +18,13 @@ mod dealer;
 mod homeward;
 mod inflow;
 mod outbox;
+mod window;
 
 pub(in crate::pio) use dealer::Source;
 pub use homeward::to_compute;
 pub(in crate::pio) use homeward::{Homeward, Taking, comes_in_pieces};
+pub(in crate::pio) use window::Sink;
+use window::{Stay, Window};
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -42,28 +45,39 @@ pub fn pack<C: Comm>(
 
 /// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere
 /// nothing. Elements that no rank holds get `fill` (one element). Collective over the I/O system.
-///
-/// `arrived` may already use what is complete: it is told how many elements are from the beginning on, with all of
-/// the buffer, of which it may change those.
 pub fn collect<C: Comm>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-    arrived: &mut dyn FnMut(u64, &mut [u8]),
 ) -> Result<Loan> {
     if !plan.writes_blocks {
-        return bring(system, plan, element, packed, fill, arrived);
+        return to_io(system, plan, element, packed, fill);
     }
     let held = to_io(system, plan, element, packed, fill)?;
     let moved = match &system.io {
         Some(io) => to_blocks(io, &system.spare, plan, element, &held, fill),
         None => Ok(Loan::default()),
     };
-    let mut blocks = agree(&system.comm, moved)?;
-    arrived(plan.second.length, &mut blocks);
-    Ok(blocks)
+    agree(&system.comm, moved)
+}
+
+/// As [`collect`] on an I/O task that uses what comes piece by piece, and so needs little room for it.
+pub(in crate::pio) fn pour<C: Comm>(
+    system: &IoSystem<C>,
+    plan: &Plan,
+    element: usize,
+    packed: &[u8],
+    fill: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    if !plan.writes_blocks {
+        return bring(system, plan, element, packed, fill, sink).map(drop);
+    }
+    let mut blocks = collect(system, plan, element, packed, fill)?;
+    Window::complete(&mut blocks, element).drain(plan.second.length, sink);
+    Ok(())
 }
 
 /// As [`collect`], but returns what the rearranger lets the I/O task hold ([`Plan::held`]).
@@ -74,17 +88,19 @@ pub fn to_io<C: Comm>(
     packed: &[u8],
     fill: &[u8],
 ) -> Result<Loan> {
-    bring(system, plan, element, packed, fill, &mut |_, _| ())
+    let stay = &mut Stay::of(plan.first.length);
+    bring(system, plan, element, packed, fill, stay)
 }
 
-/// As [`collect`] without the second way. With flow control a message is one, for it is messages that are counted then.
+/// As [`collect`] or [`pour`] without the second way. With flow control a message is one, for it is messages that are
+/// counted then.
 fn bring<C: Comm>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-    arrived: &mut dyn FnMut(u64, &mut [u8]),
+    sink: &mut dyn Sink,
 ) -> Result<Loan> {
     let (comm, route) = (&system.comm, &plan.first);
     let (spare, flow) = (&system.spare, system.flow.get().to_io);
@@ -93,11 +109,14 @@ fn bring<C: Comm>(
     let inflow = Inflow::new(comm.rank(), route, element);
     let room = || {
         check(packed.len() == plan.packed_len() * element && fill.len() == element)?;
-        let aside = match whole {
-            true => landing.room(spare)?,
-            false => spare.borrow(inflow.room())?,
-        };
-        Ok((filled(spare, route, element, fill)?, aside))
+        check(sink.elements() == route.length)?;
+        Ok(match whole {
+            true => (filled(spare, route, element, fill)?, landing.room(spare)?),
+            false => (
+                room(spare, inflow.window(sink.longest()), element)?,
+                spare.borrow(inflow.room())?,
+            ),
+        })
     };
     let (mut held, mut aside) = agree(comm, room())?;
     let messages = cut(&route.out, element, packed);
@@ -112,14 +131,15 @@ fn bring<C: Comm>(
             parts: false,
         };
         landing.carry(comm, how, &going, &mut aside, &mut held)?;
-        arrived(route.length, &mut held);
+        Window::complete(&mut held, element).drain(route.length, sink);
         return Ok(held);
     }
     let is_own = |message: &(usize, &[u8])| message.0 == comm.rank();
     let (own, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_own);
     let sends = parts_of(&others);
     let own = own.first().map_or(&[][..], |(_, bytes)| *bytes);
-    inflow.carry(comm, TO_IO, (&sends, own), &mut aside, &mut held, arrived)?;
+    let mut window = Window::new(&mut held, element, (!route.covered).then_some(fill));
+    inflow.carry(comm, TO_IO, (&sends, own), &mut aside, &mut window, sink)?;
     Ok(held)
 }
 

@@ -14,6 +14,10 @@ use crate::pages;
 const SPARE: usize = 8;
 const SPARE_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
+/// How many times as long as asked for a buffer may be: to take one that lies idle costs nothing, to touch a page for the
+/// first time does.
+const LARGER: usize = 4;
+
 /// Buffers that nobody needs at the moment, the one given back last at the end.
 #[derive(Debug, Default)]
 pub(super) struct Spare(RefCell<Vec<Vec<u8>>>);
@@ -45,7 +49,8 @@ impl Spare {
     /// The smallest that is large enough, but not much too large.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
         let mut spare = self.0.borrow_mut();
-        let fits = |bytes: &Vec<u8>| (length..=length.saturating_mul(2)).contains(&bytes.len());
+        let most = length.saturating_mul(LARGER);
+        let fits = |bytes: &Vec<u8>| (length..=most).contains(&bytes.len());
         let fitting = spare.iter().enumerate().rev().filter(|one| fits(one.1));
         let (found, _) = fitting.min_by_key(|(_, bytes)| bytes.len())?;
         Some(spare.remove(found))
@@ -187,6 +192,16 @@ mod tests {
         drop(loans);
         let again = [60, 100].map(|length| spare.borrow(length).unwrap());
         assert_eq!(again.each_ref().map(|loan| loan.as_ptr()), places);
+    }
+
+    #[test]
+    fn what_lies_idle_may_be_larger_than_asked_for() {
+        let spare = Rc::new(Spare::default());
+        let large = spare.borrow(400).unwrap();
+        let place = large.as_ptr();
+        drop(large);
+        assert_ne!(spare.borrow(99).unwrap().as_ptr(), place);
+        assert_eq!(spare.borrow(100).unwrap().as_ptr(), place);
     }
 
     #[test]

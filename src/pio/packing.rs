@@ -22,19 +22,20 @@ pub(super) fn unpack(places: &Sequence, element: usize, packed: &[u8], array: &m
     }
 }
 
-/// As [`unpack`] to the next `count` places.
+/// As [`unpack`] to the next `count` places of an array, of which `piece` is what lies from `start` on.
 pub(super) fn unpack_next(
     places: &mut Cursor,
     count: u64,
     element: usize,
     packed: &[u8],
-    array: &mut [u8],
+    start: u64,
+    piece: &mut [u8],
 ) {
     match element {
-        1 => unpack_next_sized::<1>(places, count, packed, array),
-        2 => unpack_next_sized::<2>(places, count, packed, array),
-        4 => unpack_next_sized::<4>(places, count, packed, array),
-        _ => unpack_next_sized::<8>(places, count, packed, array),
+        1 => unpack_next_sized::<1>(places, count, packed, start, piece),
+        2 => unpack_next_sized::<2>(places, count, packed, start, piece),
+        4 => unpack_next_sized::<4>(places, count, packed, start, piece),
+        _ => unpack_next_sized::<8>(places, count, packed, start, piece),
     }
 }
 
@@ -79,21 +80,24 @@ fn unpack_next_sized<const N: usize>(
     places: &mut Cursor,
     mut count: u64,
     packed: &[u8],
-    array: &mut [u8],
+    start: u64,
+    piece: &mut [u8],
 ) {
+    let place = |place: u64| (place - start) as usize;
     match places.list(count) {
         Some(List::Short(list)) => {
-            return scatter::<N>(list.iter().map(|&place| place as usize), packed, array);
+            return scatter::<N>(list.iter().map(|&at| place(at.into())), packed, piece);
         }
         Some(List::Long(list)) => {
-            return scatter::<N>(list.iter().map(|&place| place as usize), packed, array);
+            return scatter::<N>(list.iter().map(|&at| place(at)), packed, piece);
         }
         None => {}
     }
     let mut rest = packed;
     while let Some(run) = places.take(count) {
         let (now, later) = rest.split_at(run.count() as usize * N);
-        unpack_run::<N>(&run, now, array);
+        let start = run.start - start;
+        unpack_run::<N>(&Run { start, ..run }, now, piece);
         (rest, count) = (later, count - run.count());
     }
 }

@@ -72,6 +72,12 @@ impl Regions {
         self.at(index).1.iter().product()
     }
 
+    /// How many elements the largest of them holds.
+    pub fn longest(&self) -> u64 {
+        let lengths = (0..self.length).map(|at| self.elements_at(at));
+        lengths.max().unwrap_or(0)
+    }
+
     /// The rectangles that a range of elements is made of: few, as large as can be.
     pub fn push_range(&mut self, dims: &[u64], start: u64, end: u64) {
         let mut at = start;

@@ -434,6 +434,9 @@ impl Cursor<'_> {
 
     /// Goes on by so many numbers.
     pub(super) fn skip(&mut self, mut count: u64) {
+        if self.list(count).is_some() {
+            return;
+        }
         while let Some(run) = self.take(count) {
             count -= run.count();
         }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::super::exchange::Sink;
 use super::super::format::{Format, Write};
 use super::super::memory::Loan;
 use super::super::{Error, File, IoSystem, Kind, Regions, Result, agree, exchange};
@@ -38,16 +39,17 @@ fn write_batch<C: Comm>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<()>
     };
     if let (Some(pieces), Some(format)) = (pieces, &mut *format) {
         for (entry, pieces) in batch.iter_mut().zip(&pieces) {
+            let data = std::mem::take(&mut entry.data);
+            let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
             let mut outflow = Outflow::new(&mut **format, entry, pieces);
-            let collected = collect(system, entry, &mut |n, data| outflow.reach(n, data));
-            verdict = verdict.and(collected).and(outflow.verdict);
-            entry.data = Loan::default();
+            let poured = exchange::pour(system, plan, element, &data, &entry.fill, &mut outflow);
+            verdict = verdict.and(poured).and(outflow.verdict);
         }
         verdict = verdict.and(format.end_pieces());
         return verdict.map_err(|cause| lost(cause, &batch));
     }
     for entry in &mut batch {
-        verdict = verdict.and(collect(system, entry, &mut |_, _| ()));
+        verdict = verdict.and(collect(system, entry));
     }
     if let Some(io) = &system.io {
         let written = match format {
@@ -76,9 +78,8 @@ struct Outflow<'a> {
     var: i32,
     kind: Kind,
     pieces: &'a Regions,
-    /// Pieces and elements that are written.
-    next: usize,
-    done: u64,
+    /// How many are written.
+    done: usize,
     verdict: Result<()>,
 }
 
@@ -89,49 +90,47 @@ impl<'a> Outflow<'a> {
             var: entry.var,
             kind: entry.decomp.kind,
             pieces,
-            next: 0,
             done: 0,
             verdict: Ok(()),
         }
     }
+}
 
-    /// So many elements are there.
-    fn reach(&mut self, complete: u64, data: &mut [u8]) {
-        while self.next < self.pieces.len() {
-            let end = self.done + self.pieces.elements_at(self.next);
-            if end > complete {
-                return;
-            }
-            let written = self.write(end, data);
-            if self.verdict.is_ok() {
-                self.verdict = written;
-            }
-            (self.next, self.done) = (self.next + 1, end);
-        }
+impl Sink for Outflow<'_> {
+    fn elements(&self) -> u64 {
+        self.pieces.elements()
     }
 
-    fn write(&mut self, end: u64, data: &mut [u8]) -> Result<()> {
-        let (start, count) = self.pieces.at(self.next);
+    fn longest(&self) -> u64 {
+        self.pieces.longest()
+    }
+
+    fn next(&self) -> Option<u64> {
+        let left = self.done < self.pieces.len();
+        left.then(|| self.pieces.elements_at(self.done))
+    }
+
+    fn write(&mut self, data: &mut [u8]) {
+        let (start, count) = self.pieces.at(self.done);
         let mut piece = Regions::new(start.len());
         piece.push(start, count);
-        let range = [self.done, end].map(|element| element as usize * self.kind.size());
-        self.format.put_piece(&mut Write {
+        let written = self.format.put_piece(&mut Write {
             var: self.var,
             kind: self.kind,
             regions: &piece,
-            data: &mut data[range[0]..range[1]],
-        })
+            data,
+        });
+        if self.verdict.is_ok() {
+            self.verdict = written;
+        }
+        self.done += 1;
     }
 }
 
 /// Brings an array to the I/O tasks. A task that gets nothing still takes part in writing, with nothing.
-fn collect<C: Comm>(
-    system: &IoSystem<C>,
-    entry: &mut Entry,
-    arrived: &mut dyn FnMut(u64, &mut [u8]),
-) -> Result<()> {
+fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
     let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
-    let collected = exchange::collect(system, plan, element, &entry.data, &entry.fill, arrived);
+    let collected = exchange::collect(system, plan, element, &entry.data, &entry.fill);
     match collected {
         Ok(data) => {
             entry.data = data;

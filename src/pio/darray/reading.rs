@@ -63,10 +63,11 @@ impl<'a> Reading<'a> {
             Some(_) if self.streams(system) => Taking::Stream(self.longest_piece()),
             Some(_) => return Ok(self),
         };
+        self.homeward = Some(Homeward::new(system, plan, element, taking)?);
+        // Not always used: so what is at hand already is for the others.
         if let Taking::Stream(longest) = taking {
             self.room = system.spare.borrow(longest as u64)?;
         }
-        self.homeward = Some(Homeward::new(system, plan, element, taking)?);
         Ok(self)
     }
 
@@ -82,9 +83,8 @@ impl<'a> Reading<'a> {
 
     /// Bytes of the longest piece.
     fn longest_piece(&self) -> usize {
-        let pieces = self.pieces.iter();
-        let lengths = pieces.flat_map(|pieces| (0..pieces.len()).map(|at| pieces.elements_at(at)));
-        lengths.max().unwrap_or(0) as usize * self.decomp.kind.size()
+        let longest = self.pieces.as_ref().map_or(0, Regions::longest);
+        longest as usize * self.decomp.kind.size()
     }
 
     /// Reads, and sends on what was read. Collective; the result is that of this rank alone.

@@ -2,11 +2,13 @@
 //! still in the processor's cache when it goes to its places.
 //!
 //! A message is cut into parts of the same length, which both sides know. A receiver takes parts in the order of their
-//! places. Where a leg does not ascend, or two legs share places, nothing is known to be complete before the end.
+//! places, so that only a [`Window`] of the buffer is in use. Where a leg does not ascend, or two legs share places, nothing
+//! is known to be complete before the end, and the window is the whole buffer.
 
 use super::super::packing::unpack_next;
 use super::super::route::{Leg, Route};
 use super::Result;
+use super::window::{Sink, Window};
 use crate::comm::{Comm, Tag};
 
 /// Bytes of a part: small enough for a cache, large enough for a message. A multiple of any element.
@@ -31,6 +33,8 @@ struct Part {
     length: u64,
     /// No place of this part or a later one comes before.
     lowest: u64,
+    /// All its places come before.
+    end: u64,
 }
 
 pub(super) struct Inflow<'a> {
@@ -79,16 +83,32 @@ impl<'a> Inflow<'a> {
         (self.longest() * self.rooms()) as u64
     }
 
-    /// Sends parts, and puts all that comes to its places. `own` is this rank's own message. `arrived` is told, again
-    /// and again, how many elements of the buffer are complete from its beginning on.
+    /// How many elements are complete, from the beginning of the buffer on, when so many parts have come.
+    fn complete(&self, parts: usize) -> u64 {
+        let next = self.parts.get(parts);
+        next.map_or(self.length, |part| part.lowest)
+    }
+
+    /// Elements of the buffer that are in use at once, where all that are complete are used in pieces of at most so many.
+    pub(super) fn window(&self, piece: u64) -> u64 {
+        let (mut widest, mut end) = (0, 0);
+        for part in &self.parts {
+            end = part.end.max(end);
+            widest = widest.max(end - part.lowest);
+        }
+        (widest + piece).min(self.length)
+    }
+
+    /// Sends parts, and puts all that comes to its places. `own` is this rank's own message. What is complete goes into the
+    /// sink.
     pub(super) fn carry<C: Comm>(
         &self,
         comm: &C,
         tag: Tag,
         (sends, own): (&[(usize, &[u8])], &[u8]),
         room: &mut [u8],
-        buffer: &mut [u8],
-        arrived: &mut dyn FnMut(u64, &mut [u8]),
+        window: &mut Window,
+        sink: &mut dyn Sink,
     ) -> Result<()> {
         let bytes = |elements: u64| elements as usize * self.element;
         let turn = |part: &Part| {
@@ -98,21 +118,19 @@ impl<'a> Inflow<'a> {
         let turns: Vec<_> = self.parts.iter().map(turn).collect();
         let mut rooms: Vec<_> = room.chunks_exact_mut(self.longest().max(1)).collect();
         let mut cursors: Vec<_> = self.legs.iter().map(|leg| leg.places.cursor()).collect();
+        window.drain(self.complete(0), sink);
         let take = &mut |turn: usize, came: &[u8]| {
             let part = &self.parts[turn];
             let came = match self.is_own(part) {
                 true => &own[bytes(part.start)..][..bytes(part.length)],
                 false => came,
             };
+            let (start, places) = window.reach(part.end);
             let cursor = &mut cursors[part.leg];
-            unpack_next(cursor, part.length, self.element, came, buffer);
-            let next = self.parts.get(turn + 1).map(|part| part.lowest);
-            arrived(next.unwrap_or(self.length), buffer);
+            unpack_next(cursor, part.length, self.element, came, start, places);
+            window.drain(self.complete(turn + 1), sink);
         };
         comm.transfer_in_turn(tag, sends, &turns, &mut rooms, take)?;
-        if self.parts.is_empty() {
-            arrived(self.length, buffer);
-        }
         Ok(())
     }
 }
@@ -122,16 +140,20 @@ fn cut(leg: usize, into: &Leg, ascends: bool, most: u64, parts: &mut Vec<Part>) 
     let mut start = 0;
     while start < into.places.len() {
         let length = most.min(into.places.len() - start);
-        let lowest = cursor.peek().filter(|_| ascends).unwrap_or(0);
+        let (mut lowest, mut end) = (0, into.places.end());
+        if ascends {
+            lowest = cursor.peek().unwrap_or(0);
+            cursor.skip(length - 1);
+            end = cursor.peek().map_or(end, |last| last + 1);
+            cursor.skip(1);
+        }
         parts.push(Part {
             leg,
             start,
             length,
             lowest,
+            end,
         });
-        if ascends {
-            cursor.skip(length);
-        }
         start += length;
     }
 }

@@ -14,7 +14,7 @@ use crate::comm::{Buffer, Comm, Tag, Underway};
 /// Bytes that make a part worth sending.
 pub(super) const WORTHWHILE: usize = if cfg!(test) { 16 } else { 64 << 10 };
 /// How many parts may be under way while all messages have one.
-const MORE: usize = 3;
+const MORE: usize = 1;
 
 pub(super) struct Part {
     room: Vec<u8>,

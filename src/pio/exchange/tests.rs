@@ -199,6 +199,45 @@ struct Seen {
     group: Vec<usize>,
 }
 
+/// What comes in pieces of so many elements.
+struct Poured {
+    elements: u64,
+    left: u64,
+    piece: u64,
+    bytes: Vec<u8>,
+}
+
+impl Poured {
+    fn new(elements: u64, piece: u64) -> Self {
+        Self {
+            elements,
+            left: elements,
+            piece,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+impl Sink for Poured {
+    fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    fn longest(&self) -> u64 {
+        self.piece.min(self.elements)
+    }
+
+    fn next(&self) -> Option<u64> {
+        (self.left > 0).then(|| self.piece.min(self.left))
+    }
+
+    fn write(&mut self, piece: &mut [u8]) {
+        self.bytes.extend_from_slice(piece);
+        piece.fill(0x77);
+        self.left -= self.piece.min(self.left);
+    }
+}
+
 const FILL: u8 = 0xf1;
 const UNTOUCHED: u8 = 0x33;
 
@@ -210,19 +249,14 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let fill = vec![FILL; size];
     let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
     // Buffers are used again: what is left in them must not be seen.
-    let collect = |fill: &[u8], arrived: &mut dyn FnMut(u64, &mut [u8])| {
-        collect(&system, plan, size, &packed, fill, arrived).unwrap()
-    };
-    drop(collect(&vec![0xee; size], &mut |_, _| ()));
-    // What is said to be complete does not change any more, and in the end all is.
-    let mut complete = Vec::new();
-    let buffer = collect(&fill, &mut |elements, data| {
-        let known = complete.len();
-        assert_eq!(complete, data[..known]);
-        complete = data[..elements as usize * size].to_vec();
-        assert!(complete.len() >= known);
-    });
-    assert_eq!(complete, *buffer);
+    let collect = |fill: &[u8]| collect(&system, plan, size, &packed, fill).unwrap();
+    drop(collect(&vec![0xee; size]));
+    let buffer = collect(&fill);
+    for piece in [1, 3, 8, u64::MAX] {
+        let mut poured = Poured::new((buffer.len() / size) as u64, piece);
+        pour(&system, plan, size, &packed, &fill, &mut poured).unwrap();
+        assert_eq!(poured.bytes, *buffer);
+    }
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
         .elements(plan.read())
@@ -309,7 +343,7 @@ proptest! {
             layout.io_region = Some((&own.0, &own.1));
             let plan = Decomp::new(&system, &layout).unwrap().plan;
             let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
-            let held = collect(&system, &plan, 4, &packed, &[0; 4], &mut |_, _| ()).unwrap();
+            let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
             Journey::new(&system, &plan, 4).as_a_whole(&held, &mut back).unwrap();
             (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())
