@@ -1,7 +1,7 @@
 /* fenix_process <scenario>: ranks die by their own hand or another's, and the job goes on. Every rank that ends well
  * leaves a file, since the launcher may lose output when ranks die. Needs an MPI with ULFM, and all ranks on one
  * machine. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <fenix.h>
 #include <pio.h>
@@ -10,6 +10,7 @@
 #include <kvtree_mpi.h>
 #include <kvtree_util.h>
 #include <stanchion.h>
+#include <sys/time.h>
 #include <time.h>
 #include "check.h"
 
@@ -394,27 +395,31 @@ static void apply_returns(void)
   works(3);
 }
 
-enum { PART = 12 };
-
-/* An array goes to the I/O tasks and back, under a description that is another one for each `turn`. */
-static int rearranged(int turn)
+/* An array, `part` elements on each rank, goes to the I/O tasks and back, under a description that is another one for each
+ * `turn`. */
+static int rearranged(int part, int turn)
 {
-  int dims[1] = {PART * size}, decomposition = -1;
+  int dims[1] = {part * size}, decomposition = -1;
   int64_t elements = 0, regions = 0;
-  PIO_Offset map[PART];
-  double array[PART], back[PART] = {0}, fill = -1, *held;
-  for (int i = 0; i < PART; ++i) {
+  PIO_Offset* map = calloc(part, sizeof *map);
+  double *array = calloc(part, sizeof *array), *back = calloc(part, sizeof *back), fill = -1, *held;
+  for (int i = 0; i < part; ++i) {
     map[i] = 1 + (rank + turn + i * size) % dims[0];
     array[i] = rank + 100 * i;
   }
-  int code = PIOc_InitDecomp(io_system, PIO_DOUBLE, 1, dims, PART, map, &decomposition, NULL, NULL, NULL);
-  if (code != PIO_NOERR) return code;
-  CHECK_INT(stanchion_pio_held(decomposition, &elements, &regions), PIO_NOERR);
-  held = calloc((size_t)elements + 1, sizeof *held);
-  code = stanchion_pio_to_io(decomposition, array, PART, &fill, held, elements);
-  if (code == PIO_NOERR) code = stanchion_pio_to_compute(decomposition, held, elements, back, PART);
-  if (code == PIO_NOERR) CHECK(memcmp(array, back, sizeof array) == 0);
-  free(held);
+  int code = PIOc_InitDecomp(io_system, PIO_DOUBLE, 1, dims, part, map, &decomposition, NULL, NULL, NULL);
+  if (code == PIO_NOERR) {
+    CHECK_INT(stanchion_pio_held(decomposition, &elements, &regions), PIO_NOERR);
+    held = calloc((size_t)elements + 1, sizeof *held);
+    code = stanchion_pio_to_io(decomposition, array, part, &fill, held, elements);
+    if (code == PIO_NOERR) code = stanchion_pio_to_compute(decomposition, held, elements, back, part);
+    if (code == PIO_NOERR) CHECK(memcmp(array, back, part * sizeof *array) == 0);
+    if (code == PIO_NOERR) code = PIOc_freedecomp(io_system, decomposition);
+    free(held);
+  }
+  free(map);
+  free(array);
+  free(back);
   return code;
 }
 
@@ -424,18 +429,49 @@ static void arrays(void)
   PIOc_Set_IOSystem_Error_Handling(PIO_DEFAULT, PIO_RETURN_ERROR);
   if (role == FENIX_ROLE_INITIAL_RANK) {
     CHECK_INT(PIOc_Init_Intracomm(comm, 2, 2, 0, PIO_REARR_BOX, &io_system), PIO_NOERR);
-    CHECK_INT(rearranged(0), PIO_NOERR);
+    CHECK_INT(rearranged(12, 0), PIO_NOERR);
     if (rank == 1) die();
-    rearranged(1);
+    rearranged(12, 1);
     CHECK(!"a call of PIO jumps");
   }
   /* The I/O system of the lost communicator: its calls fail, and it can be given up. */
   if (io_system >= 0) {
-    CHECK(rearranged(2) != PIO_NOERR);
+    CHECK(rearranged(12, 2) != PIO_NOERR);
     PIOc_finalize(io_system);
   }
   CHECK_INT(PIOc_Init_Intracomm(comm, 2, 2, 0, PIO_REARR_SUBSET, &io_system), PIO_NOERR);
-  CHECK_INT(rearranged(3), PIO_NOERR);
+  CHECK_INT(rearranged(12, 3), PIO_NOERR);
+  CHECK_INT(PIOc_finalize(io_system), PIO_NOERR);
+  works(4);
+}
+
+/* The process dies when so much time has passed, whatever it does then. */
+static void die_after(double seconds)
+{
+  struct itimerval when = {{0, 0}, {0, 1 + (int)(seconds * 1e6)}};
+  signal(SIGALRM, SIG_DFL);
+  setitimer(ITIMER_REAL, &when, NULL);
+}
+
+/* A rank, and then each I/O task, dies while arrays of many messages are under way. */
+static void arrays_midway(void)
+{
+  static const int victims[] = {1, 2, 0};
+  static int deaths;
+  enum { VICTIMS = sizeof victims / sizeof *victims, PART = 300000 };
+  if (role == FENIX_ROLE_SURVIVOR_RANK) ++deaths;
+  if (io_system >= 0) PIOc_finalize(io_system);
+  PIOc_Set_IOSystem_Error_Handling(PIO_DEFAULT, PIO_RETURN_ERROR);
+  MPI_Allreduce(MPI_IN_PLACE, &deaths, 1, MPI_INT, MPI_MAX, comm);
+  int rearranger = deaths == 1 ? PIO_REARR_SUBSET : PIO_REARR_BOX;
+  CHECK_INT(PIOc_Init_Intracomm(comm, 2, 2, 0, rearranger, &io_system), PIO_NOERR);
+  double begin = MPI_Wtime();
+  CHECK_INT(rearranged(PART, 0), PIO_NOERR);
+  if (deaths < VICTIMS) {
+    if (rank == victims[deaths]) die_after((MPI_Wtime() - begin) * (getpid() % 100) / 100);
+    for (int turn = 1; turn <= 1000; ++turn) rearranged(PART, turn);
+    CHECK(!"a call of PIO jumps");
+  }
   CHECK_INT(PIOc_finalize(io_system), PIO_NOERR);
   works(4);
 }
@@ -498,6 +534,7 @@ static const struct scenario {
     {"apply", 4, 1, 0, apply},
     {"apply_returns", 3, 1, 1, apply_returns},
     {"arrays", 4, 1, 0, arrays},
+    {"arrays_midway", 4, 3, 0, arrays_midway},
     {"derived", 4, 1, 0, derived},
     {"unhandled", 3, 1, 0, unhandled},
     {"all_die", 2, 2, 0, all_die},
