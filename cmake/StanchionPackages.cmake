@@ -63,7 +63,7 @@ function(stanchion_install)
     list(APPEND headers "${header}")
   endif()
   install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(PROGRAMS "${STANCHION_BINARY_kvtree_print}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(PROGRAMS "${STANCHION_BINARY_kvtree_print}" "${STANCHION_BINARY_stanchion}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(FILES "${PROJECT_SOURCE_DIR}/cmake/stanchionImport.cmake" "${PROJECT_SOURCE_DIR}/cmake/stanchionPio.cmake"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/stanchion/cmake")
   foreach(package IN LISTS STANCHION_PACKAGES)

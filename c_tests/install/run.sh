@@ -178,6 +178,7 @@ case_program() {
   run_serial serial
   run "$PREFIX/bin/kvtree_print" install_test.kv | tee printed
   grep RANKS printed
+  run "$PREFIX/bin/stanchion" inspect install_test.kv | grep RANKS
 }
 
 # The examples of redset and PIO and their twins, which have the modules from source or as they were installed.

@@ -346,7 +346,8 @@ pub(super) struct Scrubbed {
     pub(super) redundancy: Vec<(PathBuf, State)>,
 }
 
-pub(super) enum State {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
     Good,
     /// It is there, but has no checksum to compare it with.
     Unchecked,

@@ -29,6 +29,40 @@ pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
     with_suffix(name, &suffix)
 }
 
+/// What the name of a redundancy file says, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name<'a> {
+    pub(super) scheme: &'a str,
+    pub(super) groups: usize,
+    pub(super) group: usize,
+    pub(super) ranks: usize,
+    pub(super) rank: usize,
+    pub(super) world_rank: usize,
+}
+
+/// Reads what [`redundancy_file`] puts behind a prefix.
+pub(super) fn parse(suffix: &str) -> Option<Name<'_>> {
+    let one_of = |text: &str| -> Option<(usize, usize)> {
+        let (which, all) = text.split_once("_of_")?;
+        let which: usize = which.parse().ok()?;
+        Some((which.checked_sub(1)?, all.parse().ok()?))
+    };
+    let mut parts = suffix.strip_suffix(".redset")?.split('.');
+    let mut next = || parts.next();
+    let (world_rank, scheme) = (next()?.parse().ok()?, next()?);
+    let (group, groups) = one_of(next()?.strip_prefix("grp_")?)?;
+    let (rank, ranks) = one_of(next()?.strip_prefix("mem_")?)?;
+    let name = Name {
+        scheme,
+        groups,
+        group,
+        ranks,
+        rank,
+        world_rank,
+    };
+    next().is_none().then_some(name)
+}
+
 /// Being written, or complete while other ranks may not be.
 pub(super) fn part(file: &Path) -> PathBuf {
     with_suffix(file.as_os_str(), ".part")
@@ -43,4 +77,33 @@ fn with_suffix(name: &OsStr, suffix: &str) -> PathBuf {
     let mut name = OsString::from(name);
     name.push(suffix);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        let name = Name {
+            scheme: "xor",
+            groups: 3,
+            group: 1,
+            ranks: 4,
+            rank: 0,
+            world_rank: 17,
+        };
+        assert_eq!(parse("17.xor.grp_2_of_3.mem_1_of_4.redset"), Some(name));
+        for other in [
+            "17.redset",
+            "17.xor.grp_2_of_3.mem_1_of_4.redset.part",
+            "17.xor.grp_0_of_3.mem_1_of_4.redset",
+            "17.xor.grp_2_of_3.redset",
+            "a.xor.grp_2_of_3.mem_1_of_4.redset",
+            "17.xor.grp_2_of_3.mem_1_of_4.x.redset",
+            "",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
 }

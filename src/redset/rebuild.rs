@@ -1,15 +1,17 @@
 //! Without MPI: one process has the redundancy files of a set at hand.
 //!
-//! The ranks of the set run as threads and recover as they would on a machine of their own, except that
+//! The ranks of the set run as threads and recover, or verify, as they would on a machine of their own, except that
 //! files may have moved meanwhile.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::engine::Means;
 use super::header::{Header, Info};
+pub use super::members::State;
 use super::members::{Location, Members};
 use super::{Config, Descriptor, Error, Neighbour, Result, Scheme, Set, agree, names};
 use crate::comm::Comm;
@@ -26,14 +28,111 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn fits(self, scheme: Scheme) -> bool {
+    fn of(scheme: Scheme) -> Option<Kind> {
         match scheme {
-            Scheme::Single => false,
-            Scheme::Partner { .. } => self == Kind::Partner,
-            Scheme::Xor => self == Kind::Xor,
-            Scheme::ReedSolomon { .. } => self == Kind::ReedSolomon,
+            Scheme::Single => None,
+            Scheme::Partner { .. } => Some(Kind::Partner),
+            Scheme::Xor => Some(Kind::Xor),
+            Scheme::ReedSolomon { .. } => Some(Kind::ReedSolomon),
         }
     }
+
+    fn fits(self, scheme: Scheme) -> bool {
+        Kind::of(scheme) == Some(self)
+    }
+}
+
+/// The redundancy files of one set, as far as they are there.
+#[derive(Debug)]
+pub struct SetFiles {
+    /// Nothing for a set that no scheme protects.
+    pub kind: Option<Kind>,
+    /// Which set it is, from 0, of how many.
+    pub group: usize,
+    pub groups: usize,
+    pub ranks: usize,
+    pub files: Vec<PathBuf>,
+}
+
+/// The sets that were applied under the name `prefix`, in their order.
+pub fn sets(prefix: &OsStr) -> Result<Vec<SetFiles>> {
+    let (directory, start) = split(prefix);
+    let unreadable = |error: std::io::Error| Error::BadFile {
+        path: directory.to_owned(),
+        what: error.to_string(),
+    };
+    let mut sets = BTreeMap::new();
+    for entry in fs::read_dir(directory).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().and_then(OsStr::to_str);
+        let Some(name) = name.and_then(|name| names::parse(name.strip_prefix(start)?)) else {
+            continue;
+        };
+        let kind = match name.scheme {
+            "single" => None,
+            "partner" => Some(Kind::Partner),
+            "xor" => Some(Kind::Xor),
+            "rs" => Some(Kind::ReedSolomon),
+            _ => continue,
+        };
+        let key = (name.groups, name.group, name.ranks, name.scheme.to_owned());
+        let set = sets.entry(key).or_insert_with(|| SetFiles {
+            kind,
+            group: name.group,
+            groups: name.groups,
+            ranks: name.ranks,
+            files: Vec::new(),
+        });
+        set.files
+            .push(directory.join(path.file_name().unwrap_or_default()));
+    }
+    let mut sets: Vec<_> = sets.into_values().collect();
+    sets.iter_mut().for_each(|set| set.files.sort());
+    Ok(sets)
+}
+
+/// The directory of a name, and how the names of its files begin.
+fn split(prefix: &OsStr) -> (&Path, &str) {
+    let bytes = prefix.as_bytes();
+    let start = bytes
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |at| at + 1);
+    let (directory, start) = bytes.split_at(start);
+    let directory = match directory {
+        b"" => Path::new("."),
+        directory => Path::new(OsStr::from_bytes(directory)),
+    };
+    (directory, std::str::from_utf8(start).unwrap_or("/"))
+}
+
+/// What verifying has found out about one file.
+#[derive(Debug)]
+pub struct Finding {
+    pub world_rank: usize,
+    pub path: PathBuf,
+    pub state: State,
+}
+
+/// Reads all files of a set and its redundancy, and compares them with their checksums. Nothing is changed.
+pub fn verify(set: &SetFiles, prefix: &OsStr) -> Result<Vec<Finding>> {
+    let found = Found::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
+    let ranks = local::run(found.infos.len(), |comm| {
+        let set = found.set(comm);
+        let descriptor = &found.infos[&set.comm.rank()].descriptor;
+        let location = found.location(descriptor, prefix, None);
+        let surveyed = Members::survey(&set, descriptor, &location);
+        let scrubbed = agree(&set.comm, surveyed)?.scrub();
+        let all = scrubbed.files.into_iter().chain(scrubbed.redundancy);
+        let findings = all.map(|(path, state)| Finding {
+            world_rank: descriptor.world_rank,
+            path,
+            state,
+        });
+        Ok(findings.collect::<Vec<_>>())
+    });
+    let ranks = ranks.into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(ranks.into_iter().flatten().collect())
 }
 
 /// The original files of a set and the rank in the parent communicator of each of its ranks.
@@ -45,7 +144,7 @@ pub struct Contents {
 
 /// What the set protects whose redundancy files (those that were found) are given.
 pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
-    let found = Found::read(kind, files)?;
+    let found = Found::read(|scheme| kind.fits(scheme), files)?;
     let paths = found.infos.values().flat_map(|info| &info.files);
     Ok(Contents {
         files: paths.map(|file| file.path.clone()).collect(),
@@ -56,18 +155,14 @@ pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
 /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
 /// it they are where they were. New redundancy files get names that begin with `prefix`.
 pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRef>) -> Result<()> {
-    let found = Found::read(kind, files)?;
+    let found = Found::read(|scheme| kind.fits(scheme), files)?;
     let moved = map.map(paths_of);
     let config = Config::current();
     let means = Means::usual(&config).shared_by(found.infos.len());
     let ranks = local::run(found.infos.len(), |comm| {
-        let rank = comm.rank();
         let set = found.set(comm);
-        let descriptor = &found.infos[&rank].descriptor;
-        let location = Location {
-            redundancy: found.redundancy(descriptor, prefix),
-            of_original: Box::new(|path| present(moved.as_ref(), path)),
-        };
+        let descriptor = &found.infos[&set.comm.rank()].descriptor;
+        let location = found.location(descriptor, prefix, moved.as_ref());
         let surveyed = Members::survey(&set, descriptor, &location);
         let repaired = surveyed.and_then(|members| members.repair(means, config.salvages()));
         let placed = agree(&set.comm, repaired)?.commit();
@@ -103,14 +198,14 @@ struct Found {
 }
 
 impl Found {
-    fn read(kind: Kind, files: &[PathBuf]) -> Result<Found> {
+    fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<Found> {
         let mut found = Found {
             redundancy: BTreeMap::new(),
             infos: BTreeMap::new(),
         };
         for path in files {
             match Header::read(path) {
-                Ok(Some((header, _))) => found.add(kind, path, header)?,
+                Ok(Some((header, _))) => found.add(&fits, path, header)?,
                 Ok(None) => log!(Warning, "{} does not exist", path.display()),
                 Err(error) => log!(Warning, "{error}"),
             }
@@ -118,11 +213,11 @@ impl Found {
         found.check()
     }
 
-    fn add(&mut self, kind: Kind, path: &Path, header: Header) -> Result<()> {
+    fn add(&mut self, fits: impl Fn(Scheme) -> bool, path: &Path, header: Header) -> Result<()> {
         let own = &header.own().descriptor;
         let first = self.infos.values().next();
         let same_set = first.is_none_or(|info| is_same_set(&info.descriptor, own));
-        if !kind.fits(own.scheme) || !same_set {
+        if !fits(own.scheme) || !same_set {
             let what = "it belongs to another set or scheme".into();
             let path = path.to_owned();
             return Err(Error::BadFile { path, what });
@@ -153,10 +248,16 @@ impl Found {
         infos.map(|info| info.descriptor.world_rank).collect()
     }
 
-    fn redundancy(&self, descriptor: &Descriptor, prefix: &OsStr) -> PathBuf {
-        match self.redundancy.get(&descriptor.rank) {
-            Some(path) => path.clone(),
-            None => names::redundancy_file(prefix, descriptor),
+    fn location<'a>(
+        &self,
+        descriptor: &Descriptor,
+        prefix: &OsStr,
+        moved: Option<&'a HashMap<PathBuf, PathBuf>>,
+    ) -> Location<'a> {
+        let known = self.redundancy.get(&descriptor.rank).cloned();
+        Location {
+            redundancy: known.unwrap_or_else(|| names::redundancy_file(prefix, descriptor)),
+            of_original: Box::new(move |path| present(moved, path)),
         }
     }
 

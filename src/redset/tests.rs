@@ -14,6 +14,7 @@ use crate::comm::local::{LocalComm, run, run_on};
 
 mod faults;
 mod golden;
+mod offline;
 mod placed;
 
 /// The files of a job with ranks as threads, each in a directory of its own.

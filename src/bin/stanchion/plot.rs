@@ -1,0 +1,56 @@
+//! The sets of a job before it runs.
+
+use std::ffi::OsString;
+use std::fs;
+
+use stanchion::failure_domain::placement::{Placement, Request, Scheme};
+
+use super::{Failure, some};
+
+/// How many ranks redset puts into a set if it is not told otherwise.
+const SET_SIZE: usize = 8;
+
+pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
+    let (mut scheme, mut set_size, mut json, mut files) = (None, SET_SIZE, false, Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().and_then(|value| value.into_string().ok());
+        match word.to_str() {
+            Some("--scheme") => scheme = value().and_then(|text| scheme_of(&text)),
+            Some("--set-size") => {
+                let number = value().and_then(|text| text.parse().ok());
+                set_size = number.ok_or_else(|| usage("--set-size needs a number"))?;
+            }
+            Some("--json") => json = true,
+            _ => files.push(word),
+        }
+    }
+    let scheme = scheme.ok_or_else(|| usage("--scheme needs partner:<copies>, xor or rs:<k>"))?;
+    let [file] = &some(files, "a file with a path for each rank")?[..] else {
+        return Err(usage("there is more than one file"));
+    };
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::because(format_args!("{}: {error}", file.display())))?;
+    let paths: Vec<_> = text.lines().map(str::trim).collect();
+    let request = Request::new(scheme, set_size);
+    let placement = Placement::of_paths(&paths, &request).map_err(Failure::because)?;
+    match json {
+        true => println!("{}", placement.report()),
+        false => println!("{}", placement.picture()),
+    }
+    Ok(())
+}
+
+fn usage(text: &str) -> Failure {
+    Failure::Usage(text.into())
+}
+
+fn scheme_of(text: &str) -> Option<Scheme> {
+    let (name, number) = text.split_once(':').unwrap_or((text, ""));
+    match (name, number.parse().ok()) {
+        ("partner", Some(replicas)) => Some(Scheme::Partner { replicas }),
+        ("xor", None) if number.is_empty() => Some(Scheme::Xor),
+        ("rs", Some(k)) => Some(Scheme::ReedSolomon { k }),
+        _ => None,
+    }
+}
