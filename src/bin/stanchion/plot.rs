@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 
 use stanchion::failure_domain::placement::{Placement, Request, Scheme};
 
@@ -29,6 +30,7 @@ pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
     let [file] = &some(files, "a file with a path for each rank")?[..] else {
         return Err(usage("there is more than one file"));
     };
+    let file = Path::new(file);
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::because(format_args!("{}: {error}", file.display())))?;
     let paths: Vec<_> = text.lines().map(str::trim).collect();
