@@ -350,6 +350,20 @@ static void check_end(int rearranger)
   free_map(&map);
 }
 
+/* Ids differ between ranks that have made decompositions in I/O systems of their own. */
+static void check_other_ids(int rearranger)
+{
+  int own = -1, id = -1, dims[1] = { 4 }, system;
+  PIO_Offset places[4] = { 1, 2, 3, 4 };
+  if (rank > 0) NEED(PIOc_Init_Intracomm(MPI_COMM_SELF, 1, 1, 0, rearranger, &own));
+  for (int i = 0; i < rank; i++) NEED(PIOc_InitDecomp(own, PIO_INT, 1, dims, 4, places, &id, NULL, NULL, NULL));
+  system = new_system(2, rearranger);
+  check_round_trip(system, rearranger, STRIDE, 2, (int[]){ 6, 10 });
+  check_multi(system, rearranger);
+  NEED(PIOc_finalize(system));
+  if (rank > 0) NEED(PIOc_finalize(own));
+}
+
 static void check_all(int tasks, int rearranger)
 {
   int system = new_system(tasks, rearranger), all = tasks == 2 || size == 1;
@@ -368,6 +382,7 @@ static void check_all(int tasks, int rearranger)
   }
   NEED(PIOc_finalize(system));
   check_end(rearranger);
+  if (all) check_other_ids(rearranger);
 }
 
 int main(int argc, char** argv)

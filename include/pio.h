@@ -267,7 +267,11 @@ typedef struct rearr_opt {
 #define PIO_FILL_UINT64 ((unsigned long long)18446744073709551614ULL)
 
 /* Names in the files of PIOc_write_nc_decomp. */
+#if STANCHION_PIO_NCAR
 #define DECOMP_VERSION_ATT_NAME     "PIO_library_version"
+#else
+#define DECOMP_VERSION_ATT_NAME     "version"
+#endif
 #define DECOMP_MAX_MAPLEN_ATT_NAME  "max_maplen"
 #define DECOMP_TITLE_ATT_NAME       "title"
 #define DECOMP_HISTORY_ATT_NAME     "history"

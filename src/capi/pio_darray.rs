@@ -76,7 +76,11 @@ fn agree_on(open: &OpenFile, vars: &[c_int], ioid: c_int) -> Result<Rc<Decomp>> 
             "decomposition {ioid} belongs to another I/O system than the file"
         ))),
     });
-    let known = known.map(|held| (held.decomp, digest((vars, ioid))));
+    // The ids of a decomposition may differ: some ranks may have made others in I/O systems of their own.
+    let known = known.map(|held| {
+        let number = held.decomp.number;
+        (held.decomp, digest((vars, number)))
+    });
     agree_same(&open.system.io.comm, "arrays", known)
 }
 

@@ -52,6 +52,8 @@ pub struct Layout<'a> {
 }
 
 pub struct Decomp {
+    /// Of all that were made for the I/O system: the same on all ranks.
+    pub number: u64,
     pub kind: Kind,
     pub dims: Vec<u64>,
     pub read_only: bool,
@@ -61,7 +63,10 @@ pub struct Decomp {
 impl Decomp {
     /// Collective over the I/O system; all ranks give the same but for `map` and `io_region`.
     pub fn new<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
+        let number = system.decomps.get();
+        system.decomps.set(number + 1);
         Ok(Self {
+            number,
             kind: layout.kind,
             dims: layout.dims.to_vec(),
             read_only: layout.read_only,

@@ -16,7 +16,9 @@ const TAG: Tag = 7121;
 const BATCH: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 const ENOTATT: i32 = -43;
 
-const VERSION: &CStr = c"PIO_library_version";
+/// Under which name SCORPIO and NCAR have the version: files of both are read.
+const VERSIONS: [&CStr; 2] = [c"version", c"PIO_library_version"];
+const VERSION: &CStr = VERSIONS[cfg!(feature = "pio_ncar") as usize];
 const LONGEST: &CStr = c"max_maplen";
 const TITLE: &CStr = c"title";
 const HISTORY: &CStr = c"history";
@@ -363,8 +365,12 @@ fn read_about(format: &mut dyn Format) -> Result<Found> {
             )));
         }
     };
+    let version = match text(format, VERSIONS[0]) {
+        Err(Error::Format { code: ENOTATT, .. }) => text(format, VERSIONS[1]),
+        version => version,
+    };
     Ok((
-        text(format, VERSION)?,
+        version?,
         optional(text(format, TITLE))?,
         optional(text(format, HISTORY))?,
         fortran,

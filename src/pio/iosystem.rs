@@ -69,6 +69,8 @@ pub struct IoSystem<C: Comm> {
     pub flow: Cell<Flow>,
     pub groups: Groups,
     pub(super) plans: RefCell<Cache>,
+    /// How many decompositions were asked for: the same on all ranks.
+    pub(super) decomps: Cell<u64>,
     pub(super) spare: Rc<Spare>,
 }
 
@@ -90,6 +92,7 @@ impl<C: Comm> IoSystem<C> {
             flow: Cell::default(),
             groups,
             plans: RefCell::default(),
+            decomps: Cell::new(0),
             spare: Rc::default(),
         })
     }

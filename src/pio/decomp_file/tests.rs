@@ -76,6 +76,22 @@ fn ranks_without_a_map_are_fine() {
     round_trip(&disk, &[3], &[vec![], vec![3, 1], vec![]], true);
 }
 
+/// SCORPIO and NCAR have different names for the version.
+#[test]
+fn files_of_the_other_library_are_read() {
+    let disk = Disk::default();
+    run(2, |comm| {
+        let system = system(&comm, 0);
+        let mut file = memory::file(&system, true, |t| Memory::create(&disk, t));
+        write(&mut file, &[2], &[comm.rank() as i64 + 1], &about(None)).unwrap();
+        let other = VERSIONS.into_iter().find(|name| *name != VERSION).unwrap();
+        file.redef().unwrap();
+        let renamed = file.ask(|format| format.rename_attribute(GLOBAL, VERSION, other));
+        renamed.and_then(|()| file.enddef()).unwrap();
+        assert_eq!(read(&mut file).unwrap().about, about(None));
+    });
+}
+
 #[test]
 fn another_number_of_ranks_is_an_error_on_all() {
     let disk = Disk::default();
