@@ -1,7 +1,7 @@
 //! Parts of messages, sent as soon as they are filled, while their receivers find them in the processor's cache.
 //!
-//! There is a part for each message and one more, so that one is filled while another is under way: who needs a further one
-//! waits for the oldest of those. So receivers must take what comes from any sender.
+//! There is a part for each message and a few that are under way: who needs another one waits for the oldest of these.
+//! So receivers must take what comes from any sender.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -13,8 +13,9 @@ use crate::comm::{Buffer, Comm, Tag, Underway};
 
 /// Bytes that make a part worth sending.
 pub(super) const WORTHWHILE: usize = if cfg!(test) { 16 } else { 64 << 10 };
-/// How many parts may be under way while all messages have one. More would only be more new memory to touch.
-const MORE: usize = 1;
+/// How many parts may be under way while all messages have one: with fewer, a sender that shares its core with receivers
+/// waits for them more often.
+const MORE: usize = 3;
 
 pub(super) struct Part {
     room: Vec<u8>,
