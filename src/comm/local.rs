@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
@@ -176,8 +177,17 @@ pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
     run_on(vec![0; size], f)
 }
 
+/// As [`run`]; an error if a thread cannot be started. Those that have been find that rank gone.
+pub fn try_run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> io::Result<Vec<T>> {
+    start_on(vec![0; size], f)
+}
+
 /// As [`run`] with one rank on each of these nodes; a node may be named several times.
 pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
+    start_on(nodes, f).expect("the threads of a test start")
+}
+
+fn start_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> io::Result<Vec<T>> {
     let size = nodes.len();
     let world = Arc::new(World {
         state: Mutex::default(),
@@ -201,14 +211,19 @@ pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Ve
     };
     let rank_main = &rank_main;
     let ended: Vec<_> = thread::scope(|scope| {
-        let ranks: Vec<_> = (0..size)
-            .map(|rank| scope.spawn(move || rank_main(rank)))
-            .collect();
-        ranks.into_iter().map(|rank| rank.join()).collect()
+        let start = |rank| {
+            let started = thread::Builder::new().spawn_scoped(scope, move || rank_main(rank));
+            started.inspect_err(|_| world.leave(rank))
+        };
+        let ranks: Vec<_> = (0..size).map(start).collect();
+        let ends = ranks.into_iter().map(|rank| Ok(rank?.join()));
+        ends.collect()
     });
     let results = ended.into_iter();
     results
-        .map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        .map(|end: io::Result<thread::Result<T>>| {
+            Ok(end?.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
         .collect()
 }
 

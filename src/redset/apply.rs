@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::access::{self, Access};
 use super::engine::Means;
 use super::flow::{Have, Part};
 use super::header::{self, Header, Info, Record, StripeInfo};
@@ -132,7 +133,7 @@ fn write_redundancy<C: Comm>(
 ) -> Result<()> {
     let comm = &set.comm;
     let rank = info.descriptor.rank;
-    let bytes = gather_u64(comm, info.bytes())?;
+    let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
     let pieces = Pieces::planned(info.descriptor.scheme, bytes);
     let lengths = pieces.lengths(rank);
     let mut header = Header {
@@ -149,13 +150,13 @@ fn write_redundancy<C: Comm>(
     let located = info
         .files
         .iter()
-        .map(|file| (file.clone(), file.path.clone()));
+        .map(|file| (file.clone(), file.path.clone().into()));
     let summed = config.checksums() && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
         Data::new(located.collect(), config.checksums()),
-        Payload::new(names::part(file), length, lengths, summed),
+        Payload::new(names::part(file).into(), length, lengths, summed),
     );
-    let begun = unfinished.and(member.payload.begin());
+    let begun = unfinished.and(member.payload.begin(access, None));
     let have = vec![
         Have {
             data: true,

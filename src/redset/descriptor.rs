@@ -164,6 +164,12 @@ impl Descriptor {
         }
     }
 
+    /// Whether both are descriptors of ranks of one set.
+    pub(super) fn is_of_set(&self, other: &Descriptor) -> bool {
+        let set = |d: &Descriptor| (d.scheme, d.groups, d.group, d.ranks, d.world_ranks);
+        set(self) == set(other)
+    }
+
     /// The rank `distance` to the left in the set.
     pub fn left(&self, distance: usize) -> usize {
         (self.rank + self.ranks - distance % self.ranks) % self.ranks

@@ -15,8 +15,7 @@ use super::sums::joined;
 use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef};
-use crate::storage::file::open_read;
-use crate::storage::place::{Attributes, Time};
+use crate::storage::place::{Attributes, Place, Time};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -26,6 +25,9 @@ const RANKS: &CStr = c"RANKS";
 const GROUP: &CStr = c"GROUP";
 const CHUNK: &CStr = c"CHUNK";
 const CHECKSUM: &CStr = c"CRC32";
+
+/// Of all files of a rank. With it, no offset in a set of any size that is possible overflows.
+const MOST_BYTES: u64 = 1 << 56;
 
 /// A file as it was when it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,9 +108,15 @@ impl Info {
             let file = entry.and_then(|entry| entry.tree()?.first());
             file.ok_or_else(|| absent(FILE)).and_then(Record::read)
         };
+        let files = (0..count).map(record).collect::<Result<Vec<_>>>()?;
+        let mut sizes = files.iter().map(|file: &Record| file.attributes.size);
+        let bytes = sizes.try_fold(0_u64, u64::checked_add);
+        bytes
+            .filter(|bytes| *bytes <= MOST_BYTES)
+            .ok_or_else(|| Error::Descriptor("it names more bytes than files can have".into()))?;
         Ok(Info {
             descriptor: Descriptor::from_tree(descriptor)?,
-            files: (0..count).map(record).collect::<Result<_>>()?,
+            files,
         })
     }
 }
@@ -209,7 +217,13 @@ impl Header {
 
     /// The header of the file at `path` and its length; `None` if there is no file.
     pub(super) fn read(path: &Path) -> Result<Option<(Header, u64)>> {
-        let fd = match open_read(path) {
+        Header::read_at(&path.to_owned().into())
+    }
+
+    /// As [`Header::read`].
+    pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
+        let path = place.path();
+        let fd = match place.open_read() {
             Err(error) if error.is_absent() => return Ok(None),
             outcome => outcome?,
         };
@@ -234,6 +248,10 @@ impl Header {
             infos.insert(rank, info);
         }
         let rank = own_rank(tree, &infos, path)?;
+        let own = &infos[&rank].descriptor;
+        if !infos.values().all(|info| info.descriptor.is_of_set(own)) {
+            return Err(bad(path, "its entries are of different sets or schemes"));
+        }
         let stripes = match tree.get(CHUNK) {
             Some(_) => Some(StripeInfo::from_tree(tree)?),
             None => None,

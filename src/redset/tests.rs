@@ -16,6 +16,7 @@ mod faults;
 mod golden;
 mod offline;
 mod placed;
+mod strangers;
 
 /// The files of a job with ranks as threads, each in a directory of its own.
 #[derive(Debug)]
