@@ -53,11 +53,11 @@ def main():
     launch = shlex.split(os.environ.get("LAUNCH", ""))
     ratios, units = {}, {}
     for turn in range(given.pairs):
-        order = [given.bench, given.other]
-        order = order if turn % 2 == 0 else order[::-1]
-        run = {bench: figures([*launch, bench, *given.arguments]) for bench in order}
-        for name, (value, unit) in run[given.bench].items():
-            base = run[given.other].get(name, (0, unit))[0]
+        # Neither always runs first.
+        order = ["bench", "other"] if turn % 2 == 0 else ["other", "bench"]
+        run = {side: figures([*launch, getattr(given, side), *given.arguments]) for side in order}
+        for name, (value, unit) in run["bench"].items():
+            base = run["other"].get(name, (0, unit))[0]
             if value > 0 and base > 0:
                 ratios.setdefault(name, []).append(value / base)
                 units[name] = unit
