@@ -81,7 +81,7 @@ pub(super) fn return_errors(comm: MPI_Comm) -> Result<()> {
 }
 
 /// True between MPI_Init and MPI_Finalize.
-pub(super) fn is_running() -> bool {
+pub fn is_running() -> bool {
     let (mut started, mut ended) = (0, 0);
     // SAFETY: allowed at any time; `started` is ours to write.
     unsafe { ffi::MPI_Initialized(&mut started) };
@@ -91,7 +91,7 @@ pub(super) fn is_running() -> bool {
 }
 
 /// A handle of zero bits is no communicator in any MPI, but what an unset C variable holds.
-fn is_null(comm: MPI_Comm) -> bool {
+pub fn is_null(comm: MPI_Comm) -> bool {
     // SAFETY: a handle is an integer or a raw pointer, for which zero is a value.
     let unset: MPI_Comm = unsafe { std::mem::zeroed() };
     // SAFETY: a constant of the MPI shim, never written.
