@@ -65,12 +65,17 @@ pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
     Ok(most.iter().zip(least).all(|(most, least)| *most == !least))
 }
 
+/// The longest text that ranks tell each other, in bytes: the rest is cut off. Small enough for the reserve of memory.
+const TEXT: usize = 8 << 10;
+
 /// The text of one rank, on all of them.
 pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
-    let mut length = (text.len() as u64).to_le_bytes();
-    comm.bcast(root, &mut length)?;
     let mut bytes = text.into_bytes();
-    bytes.resize(u64::from_le_bytes(length) as usize, 0);
+    bytes.truncate(TEXT);
+    let mut length = (bytes.len() as u64).to_le_bytes();
+    comm.bcast(root, &mut length)?;
+    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+    bytes.resize(length.min(TEXT), 0);
     comm.bcast(root, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -119,6 +124,25 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_the_same_on_all_ranks() {
+        for length in [0, 1, TEXT, TEXT + 1, 10 * TEXT] {
+            let shared = run(3, |comm| {
+                let text = if comm.rank() == 1 {
+                    "x".repeat(length)
+                } else {
+                    "own".into()
+                };
+                share_text(&comm, 1, text).unwrap()
+            });
+            assert!(
+                shared
+                    .iter()
+                    .all(|text| *text == "x".repeat(length.min(TEXT)))
+            );
         }
     }
 

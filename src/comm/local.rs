@@ -6,8 +6,8 @@
 //! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
 //! only wait for each other.
 
-use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
@@ -163,7 +163,7 @@ pub struct LocalComm {
     members: Vec<usize>,
     rank: usize,
     /// Collectives so far.
-    collectives: Cell<u64>,
+    collectives: AtomicU64,
 }
 
 /// Runs `f` as `size` ranks at once and returns their results in rank order.
@@ -196,7 +196,7 @@ pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Ve
             context: 0,
             members: (0..size).collect(),
             rank,
-            collectives: Cell::new(0),
+            collectives: AtomicU64::new(0),
         })
     };
     let rank_main = &rank_main;
@@ -240,7 +240,7 @@ impl LocalComm {
         mine: &[u8],
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
     ) -> Result<Parts> {
-        let number = self.collectives.replace(self.collectives.get() + 1);
+        let number = self.collectives.fetch_add(1, Ordering::Relaxed);
         let (key, size) = ((self.context, number), self.size());
         let mut state = self.world.lock();
         let board = state.boards.entry(key).or_insert_with(|| Board {
@@ -531,7 +531,7 @@ impl Comm for LocalComm {
             context: offers[ranks[0]][3],
             members: ranks.iter().map(|&r| self.members[r]).collect(),
             rank,
-            collectives: Cell::new(0),
+            collectives: AtomicU64::new(0),
         }))
     }
 }

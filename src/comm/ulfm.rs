@@ -76,10 +76,10 @@ pub const PROC_FAILED: c_int = ffi::MPI_ERR_OTHER as c_int;
 #[cfg(not(stanchion_ulfm))]
 pub const REVOKED: c_int = ffi::MPI_ERR_OTHER as c_int;
 
-/// Whether a communicator can be repaired. To be asked while MPI is running.
+/// Whether a communicator can be repaired; never while MPI is not running.
 pub fn available() -> bool {
     #[cfg(stanchion_ulfm)]
-    return calls::is_enabled();
+    return super::mpi::is_running() && calls::is_enabled();
     #[cfg(not(stanchion_ulfm))]
     return false;
 }
