@@ -102,4 +102,4 @@ pub mod stanchion_redset;
 #[cfg(feature = "mpi")]
 mod streaming;
 
-use guard::guard;
+use guard::{guard, guard_alone};

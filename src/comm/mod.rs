@@ -82,9 +82,6 @@ pub enum Error {
     Intercommunicator,
     #[error("not enough memory for {0} bytes")]
     NoMemory(u64),
-    /// The reserve for small requests is nearly spent: the call went on with it, but the next may not.
-    #[error("memory has run out")]
-    MemoryShort,
     /// Ranks run builds of this library that would misread each other's messages.
     #[error(
         "ranks of the communicator run different versions of Stanchion: {lowest} and {highest}"
