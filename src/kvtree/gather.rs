@@ -47,6 +47,18 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
     write_segments(comm, prefix, data, SEGMENT)
 }
 
+/// As [`write_gather`] in files of about `segment` bytes: small trees too make many files.
+#[cfg(feature = "faults")]
+#[doc(hidden)]
+pub fn write_gather_in_segments<C: Comm>(
+    comm: &C,
+    prefix: &Path,
+    data: TreeRef,
+    segment: u64,
+) -> Result<()> {
+    write_segments(comm, Some(prefix), Some(data), segment)
+}
+
 /// Each rank tells all others its size, and rank 0 which names are free; from then on everybody knows who writes
 /// what to which file.
 fn write_segments<C: Comm>(
