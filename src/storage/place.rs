@@ -233,6 +233,11 @@ pub fn remove(path: &Path) -> Result<bool> {
     }
 }
 
+/// The names in a directory, in no order.
+pub fn names_in(directory: &Path) -> Result<Vec<OsString>> {
+    retry_on_intr(|| sys::read_dir(directory)).map_err(at(Operation::ReadDir, directory))
+}
+
 /// Makes renames and removals of `path` durable.
 pub fn sync_parent(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());

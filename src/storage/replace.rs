@@ -61,9 +61,16 @@ enum Content {
 impl Staged {
     /// Prepares `bytes` as the next content of `path`. See [`replace`] for what is kept.
     pub fn write(path: &Path, bytes: &[u8]) -> Result<Staged> {
-        let mut draft = Draft::begin(path)?;
-        draft.append(bytes)?;
-        draft.finish()
+        Draft::begin(path)?.filled(bytes)
+    }
+
+    /// As [`Staged::write`]; a file that is not there yet gets mode and owner of `model`, if that is there.
+    pub fn write_like(path: &Path, bytes: &[u8], model: &Path) -> Result<Staged> {
+        let mut target = Target::locate(path)?;
+        if target.old.is_none() {
+            target.model = existing(model)?.filter(is_regular);
+        }
+        Draft::of(target)?.filled(bytes)
     }
 
     /// Makes the content visible.
@@ -90,13 +97,21 @@ enum Growing {
 
 impl Draft {
     pub fn begin(path: &Path) -> Result<Draft> {
-        let target = Target::locate(path)?;
+        Draft::of(Target::locate(path)?)
+    }
+
+    fn of(target: Target) -> Result<Draft> {
         let content = match &target.old {
             Some(old) if !is_regular(old) => Growing::Bytes(Vec::new()),
             _ => target.open_temporary()?,
         };
         let target = target.path;
         Ok(Draft { target, content })
+    }
+
+    fn filled(mut self, bytes: &[u8]) -> Result<Staged> {
+        self.append(bytes)?;
+        self.finish()
     }
 
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -126,6 +141,8 @@ impl Draft {
 struct Target {
     path: PathBuf,
     old: Option<Stat>,
+    /// Whose mode and owner a new file gets.
+    model: Option<Stat>,
     /// Whether the path is a name; otherwise it stands for an open descriptor.
     has_name: bool,
 }
@@ -146,8 +163,13 @@ impl Target {
         Ok(Target {
             path,
             old,
+            model: None,
             has_name,
         })
+    }
+
+    fn attributes(&self) -> Option<&Stat> {
+        self.old.as_ref().or(self.model.as_ref())
     }
 
     fn open_temporary(&self) -> Result<Growing> {
@@ -162,7 +184,7 @@ impl Target {
             }
             outcome => outcome.map_err(at(Operation::Create, &self.path))?,
         };
-        if let Some(old) = self.old.as_ref().filter(|_| temporary.is_beside) {
+        if let Some(old) = self.attributes().filter(|_| temporary.is_beside) {
             keep_owner_and_mode(&fd, old, &self.path)?;
         }
         Ok(Growing::Temporary(temporary, fd))
@@ -170,7 +192,7 @@ impl Target {
 
     fn create_beside(&self) -> Result<(Temporary, OwnedFd), Errno> {
         // A new file has its mode from the beginning, so that the umask is heeded.
-        let mode = self.old.map_or(0o666, |_| PRIVATE);
+        let mode = self.attributes().map_or(0o666, |_| PRIVATE);
         Temporary::create(directory(&self.path), mode, true)
     }
 }

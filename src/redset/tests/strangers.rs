@@ -114,7 +114,8 @@ fn neighbours_that_are_said_to_be_of_another_scheme_start_no_deadlock() {
     for scheme in schemes {
         for other in schemes.into_iter().filter(|other| *other != scheme) {
             for about_itself in [false, true] {
-                let gathered = Gathered::new(scheme, vec![vec![300], vec![200], vec![100, 7], vec![5]]);
+                let gathered =
+                    Gathered::new(scheme, vec![vec![300], vec![200], vec![100, 7], vec![5]]);
                 let before = gathered.files();
                 let crafted = &gathered.redundancy()[1];
                 craft(crafted, |header| {
@@ -140,8 +141,18 @@ fn neighbours_that_are_said_to_be_of_another_scheme_start_no_deadlock() {
 #[test]
 fn ranks_and_sets_that_contradict_each_other_are_refused() {
     let changes: [fn(&mut Header); 4] = [
-        |header| header.infos.values_mut().for_each(|info| info.descriptor.world_rank = 7),
-        |header| header.infos.values_mut().for_each(|info| info.descriptor.groups = 9),
+        |header| {
+            header
+                .infos
+                .values_mut()
+                .for_each(|info| info.descriptor.world_rank = 7)
+        },
+        |header| {
+            header
+                .infos
+                .values_mut()
+                .for_each(|info| info.descriptor.groups = 9)
+        },
         |header| {
             let info = header.infos.values().next().unwrap().clone();
             header.infos.insert(3, info);
@@ -199,7 +210,10 @@ fn a_header_that_names_very_many_ranks_starts_none_of_them() {
     });
     let files = [path.clone()];
     let error = contents(Kind::Xor, &files).unwrap_err();
-    assert!(matches!(error, Error::TooManyRanks { ranks: 20_000, .. }), "{error}");
+    assert!(
+        matches!(error, Error::TooManyRanks { ranks: 20_000, .. }),
+        "{error}"
+    );
     assert!(rebuild(Kind::Xor, &files, &gathered.prefix, None).is_err());
 }
 
@@ -331,7 +345,10 @@ fn redundancy_is_as_private_as_the_strictest_file() {
         let private = &gathered.job.originals(1)[1];
         fs::set_permissions(private, fs::Permissions::from_mode(0o400)).unwrap();
         gathered.apply();
-        assert!(redundancy.iter().all(|path| mode(path) == 0o600), "{scheme:?}");
+        assert!(
+            redundancy.iter().all(|path| mode(path) == 0o600),
+            "{scheme:?}"
+        );
         if scheme != Scheme::Single {
             fs::remove_file(&redundancy[0]).unwrap();
             gathered.rebuild().unwrap();
@@ -390,7 +407,10 @@ fn files_of_an_earlier_apply_are_no_sets() {
     let early = gathered.redundancy();
     gathered.apply_in_sets_of(2);
     let found = gathered.applied();
-    let groups = found.sets.iter().map(|set| (set.group, set.groups, set.ranks));
+    let groups = found
+        .sets
+        .iter()
+        .map(|set| (set.group, set.groups, set.ranks));
     assert_eq!(groups.collect::<Vec<_>>(), [(0, 2, 2), (1, 2, 2)]);
     assert_eq!(found.earlier, early);
 

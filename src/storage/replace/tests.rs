@@ -341,7 +341,10 @@ fn a_write_in_place_that_fails_anywhere_loses_no_content() {
                 let refused = faults::fail(refusal).of(op).at(0);
                 let (trace, place) = in_place(refused, faults::fail(errno).at(n));
                 let unremoved = trace.get(n) == Some(&Operation::Unlink);
-                assert!(unremoved || place.other_names().is_empty(), "{op} {errno} at {n}");
+                assert!(
+                    unremoved || place.other_names().is_empty(),
+                    "{op} {errno} at {n}"
+                );
                 if trace.len() <= n {
                     assert!(n > 9, "only {n} operations were tried");
                     break;
