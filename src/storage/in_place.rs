@@ -71,3 +71,6 @@ fn overwrite(fd: impl AsFd, source: impl AsFd, length: u64, target: &Path) -> Re
     truncate(&fd, length)?;
     sync_all(&fd).map_err(at(Operation::Fsync, target))
 }
+
+#[cfg(test)]
+mod tests;
