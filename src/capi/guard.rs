@@ -1,6 +1,7 @@
 //! The panic boundary: C never sees a Rust panic.
 
 use super::error;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body`; a panic becomes `failed` and a text for `stanchion_last_error`.
@@ -9,14 +10,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// links are whole, since rooms allocate before they link.
 pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
-        let text = cause
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("unknown cause");
-        error::remember(format_args!("internal error: {text}"));
+        // Telling of it must not end the process either.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
+            std::mem::forget(another);
+        }
         failed
     })
+}
+
+fn tell(cause: Box<dyn Any + Send>) {
+    let text = cause
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown cause");
+    error::remember(format_args!("internal error: {text}"));
 }
 
 #[cfg(test)]
@@ -31,5 +39,21 @@ mod tests {
         std::panic::set_hook(hook);
         assert_eq!(value, 7);
         assert!(error::last().contains("gone wrong"));
+    }
+
+    /// What a panic carries may panic itself when it is dropped.
+    #[test]
+    fn a_panic_while_telling_of_one_stays_inside() {
+        struct Worse;
+        impl Drop for Worse {
+            fn drop(&mut self) {
+                panic!("worse");
+            }
+        }
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let value = guard(7, || std::panic::panic_any(Worse));
+        std::panic::set_hook(hook);
+        assert_eq!(value, 7);
     }
 }
