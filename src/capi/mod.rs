@@ -98,6 +98,8 @@ pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]
 pub mod stanchion_pio;
 #[cfg(feature = "mpi")]
+pub mod stanchion_pio_values;
+#[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 #[cfg(feature = "mpi")]
 mod streaming;
