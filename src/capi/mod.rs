@@ -74,6 +74,8 @@ mod pio_open;
 #[cfg(feature = "mpi")]
 mod pio_registry;
 #[cfg(feature = "mpi")]
+mod pio_request;
+#[cfg(feature = "mpi")]
 pub mod pio_types;
 #[cfg(feature = "mpi")]
 pub mod pio_var;

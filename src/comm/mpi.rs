@@ -20,12 +20,11 @@ pub(super) mod registry;
 mod user;
 mod window;
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
 
 use mpi_sys::{self as ffi, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
@@ -41,7 +40,7 @@ pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, return_errors, split};
 pub use user::{
-    check_running, comm_of_fortran, is_proc_null, is_resilient, is_running, null_comm,
+    check_running, comm_of_fortran, is_null, is_proc_null, is_resilient, is_running, null_comm,
     revoke_for_user, split_for_user,
 };
 
@@ -70,10 +69,14 @@ pub struct MpiComm {
     piece: usize,
     kind: Kind,
     /// Which of two tags the next delivery takes.
-    deliveries: Cell<Tag>,
-    /// Keeps the type on its thread with every MPI, whatever a handle is there.
-    _thread: PhantomData<*const ()>,
+    deliveries: AtomicI32,
 }
+
+// SAFETY: a handle names the communicator in every thread of the process. Which calls threads may make at once is
+// for the thread level to say that the program asked MPI for.
+unsafe impl Send for MpiComm {}
+// SAFETY: as above; all else is read only, or atomic.
+unsafe impl Sync for MpiComm {}
 
 /// The user's communicator, with MPI's errors returned to us until this is dropped.
 pub struct Borrowed {
@@ -127,8 +130,7 @@ impl MpiComm {
             size: size as usize,
             piece: PIECE,
             kind,
-            deliveries: Cell::new(0),
-            _thread: PhantomData,
+            deliveries: AtomicI32::new(0),
         })
     }
 

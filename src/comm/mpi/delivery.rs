@@ -6,6 +6,7 @@
 //! from one delivery to the next: a rank that is still in this one may hear from one that is in the next.
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use mpi_sys::{self as ffi, MPI_Request};
@@ -28,7 +29,7 @@ impl MpiComm {
         tag: Tag,
         messages: Vec<(usize, Vec<u8>)>,
     ) -> Result<Vec<(usize, Vec<u8>)>> {
-        let tag = tag + self.deliveries.replace(self.deliveries.get() ^ 1);
+        let tag = tag + self.deliveries.fetch_xor(1, Ordering::Relaxed);
         let (own, others): (Vec<_>, Vec<_>) =
             messages.into_iter().partition(|(to, _)| *to == self.rank);
         let mut flight = Flight::new(others.len());

@@ -98,7 +98,7 @@ pub fn is_running() -> bool {
 }
 
 /// A handle of zero bits is no communicator in any MPI, but what an unset C variable holds.
-fn is_null(comm: MPI_Comm) -> bool {
+pub fn is_null(comm: MPI_Comm) -> bool {
     // SAFETY: a handle is an integer or a raw pointer, for which zero is a value.
     let unset: MPI_Comm = unsafe { std::mem::zeroed() };
     // SAFETY: a constant of the MPI shim, never written.

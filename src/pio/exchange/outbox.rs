@@ -4,7 +4,6 @@
 //! So receivers must take what comes from any sender.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::memory::Spare;
@@ -40,12 +39,12 @@ impl Post for NoPost {
 #[derive(Default)]
 pub(super) struct Parts {
     free: Vec<Vec<u8>>,
-    spare: Rc<Spare>,
+    spare: Arc<Spare>,
 }
 
 impl Parts {
     /// For so many messages at once, in parts of at most so many bytes.
-    pub(super) fn new(spare: &Rc<Spare>, messages: usize, longest: usize) -> Result<Self> {
+    pub(super) fn new(spare: &Arc<Spare>, messages: usize, longest: usize) -> Result<Self> {
         let mut parts = Self {
             free: Vec::new(),
             spare: spare.clone(),
