@@ -21,13 +21,21 @@ unsafe extern "C" {
     fn malloc_usable_size(place: *mut c_void) -> usize;
 }
 
-/// Bytes of a block, and how many blocks of this size there are, in ascending order.
-const CLASSES: [(usize, usize); 4] = [(128, 256), (1 << 10, 128), (8 << 10, 32), (64 << 10, 8)];
+/// Bytes of a block, and how many blocks of this size there are, in ascending order. Long ones take addresses, but no
+/// memory as long as nobody writes to them.
+const CLASSES: [(usize, usize); 5] = [
+    (128, 256),
+    (1 << 10, 128),
+    (8 << 10, 32),
+    (64 << 10, 8),
+    (1 << 20, 2),
+];
 /// Enough for vectors of the processor.
 const ALIGNMENT: usize = 64;
 
 const BLOCKS: usize = total(false);
-const BYTES: usize = total(true);
+/// All of the reserve.
+pub(crate) const BYTES: usize = total(true);
 
 /// Where the library's values lie.
 pub struct Reserved;
