@@ -12,9 +12,11 @@ thread_local! {
 pub fn remember(text: impl fmt::Display) {
     let text = text.to_string();
     log!(Error, "{text}");
-    LAST.with(|last| *last.borrow_mut() = text);
+    // At the end of a thread the place is gone before the last functions have run: atexit calls them later.
+    let _ = LAST.try_with(|last| *last.borrow_mut() = text);
 }
 
 pub fn last() -> String {
-    LAST.with(|last| last.borrow().clone())
+    LAST.try_with(|last| last.borrow().clone())
+        .unwrap_or_default()
 }

@@ -74,6 +74,8 @@ mod pio_open;
 #[cfg(feature = "mpi")]
 mod pio_registry;
 #[cfg(feature = "mpi")]
+mod pio_request;
+#[cfg(feature = "mpi")]
 pub mod pio_types;
 #[cfg(feature = "mpi")]
 pub mod pio_var;
@@ -100,4 +102,4 @@ pub mod stanchion_redset;
 #[cfg(feature = "mpi")]
 mod streaming;
 
-use guard::guard;
+use guard::{guard, guard_alone};

@@ -5,7 +5,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
-use super::{error, guard, handle, ptr};
+use super::{error, guard, guard_alone, handle, ptr};
 use crate::failure_domain::failures::maximal_vectors;
 use crate::failure_domain::{
     Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units,
@@ -80,7 +80,7 @@ fn errno(error: &Error) -> c_int {
 
 /// What C gets for an answer or an error, whose text is kept.
 pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
-    guard(-libc::EFAULT, || {
+    guard_alone(-libc::EFAULT, -libc::ENOMEM, || {
         body().unwrap_or_else(|cause| {
             error::remember(&cause);
             -errno(&cause)

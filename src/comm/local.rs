@@ -6,8 +6,8 @@
 //! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
 //! only wait for each other. When all of them wait for each other, every wait fails.
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::{
@@ -41,7 +41,7 @@ pub struct LocalComm {
     members: Arc<[usize]>,
     rank: usize,
     /// Collectives so far.
-    collectives: Cell<u64>,
+    collectives: AtomicU64,
 }
 
 /// Runs `f` as `size` ranks at once and returns their results in rank order.
@@ -94,7 +94,7 @@ fn start_all<T: Send>(
             context: 0,
             members: members.clone(),
             rank,
-            collectives: Cell::new(0),
+            collectives: AtomicU64::new(0),
         })
     };
     let rank_main = &rank_main;
@@ -142,7 +142,7 @@ impl LocalComm {
         mine: &[u8],
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
     ) -> Result<Parts> {
-        let number = self.collectives.replace(self.collectives.get() + 1);
+        let number = self.collectives.fetch_add(1, Ordering::Relaxed);
         let key = (self.context, number);
         self.world.meet(key, (&self.members, self.rank), mine, join)
     }
@@ -398,7 +398,7 @@ impl Comm for LocalComm {
             context: offers[ranks[0]][3],
             members: ranks.iter().map(|&r| self.members[r]).collect(),
             rank,
-            collectives: Cell::new(0),
+            collectives: AtomicU64::new(0),
         }))
     }
 }

@@ -13,7 +13,8 @@ use mpi_sys::{self as ffi, MPI_Comm};
 #[cfg(stanchion_ulfm)]
 use super::mpi::Failure;
 use super::mpi::{MpiComm, failure_of, registry};
-use super::{Agreement, Comm, Error, Op, Resilient, Result, Tag};
+use super::resilient::common_bits;
+use super::{Agreement, Comm, Error, Resilient, Result, Tag};
 
 const SETTLING: Duration = Duration::from_millis(5);
 
@@ -75,10 +76,10 @@ pub const PROC_FAILED: c_int = ffi::MPI_ERR_OTHER as c_int;
 #[cfg(not(stanchion_ulfm))]
 pub const REVOKED: c_int = ffi::MPI_ERR_OTHER as c_int;
 
-/// Whether a communicator can be repaired. To be asked while MPI is running.
+/// Whether a communicator can be repaired; never while MPI is not running.
 pub fn available() -> bool {
     #[cfg(stanchion_ulfm)]
-    return calls::is_enabled();
+    return super::mpi::is_running() && calls::is_enabled();
     #[cfg(not(stanchion_ulfm))]
     return false;
 }
@@ -205,10 +206,8 @@ impl Resilient for MpiComm {
                 someone_failed,
             });
         }
-        let mut flags = [u64::from(flag)];
-        self.allreduce(Op::Min, &mut flags)?;
         Ok(Agreement {
-            flag: flags[0] as u32,
+            flag: common_bits(self, flag)?,
             someone_failed: false,
         })
     }

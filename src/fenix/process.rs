@@ -319,7 +319,7 @@ type Parts<C> = (Places, usize, Option<Seat<C>>);
 fn build<C: Resilient>(living: &C, claim: Claim) -> Result<Parts<C>> {
     let claims = claim.gather(living)?;
     let places = Places::from_claims(&claims)?;
-    let place = places.place_of(living.rank());
+    let place = places.place_of(living.rank())?;
     let joins = place < places.recovered.len();
     let seat = living.split_for_user(joins, place as i32)?;
     let seat = seat.map(|(user, private)| Seat { user, private });

@@ -59,8 +59,12 @@ pub enum Error {
         found: u64,
         expected: u64,
     },
-    #[error("the maps below {path} do not end: level {level} cannot follow", path = path.display())]
-    MapLevel { path: PathBuf, level: i32 },
+    #[error("{path}: level {level} cannot stand here in the maps", path = path.display())]
+    MapLevel { path: PathBuf, level: u64 },
+    #[error("{path} names {file:?}, which is named already", path = path.display())]
+    NamedTwice { path: PathBuf, file: String },
+    #[error("no names are left for new files beside {path}", path = .0.display())]
+    NoName(PathBuf),
     #[error("a message is addressed to {key:?}, which is not a rank in 0..{size}")]
     Destination { key: String, size: usize },
     #[error(transparent)]

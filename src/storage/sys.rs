@@ -102,6 +102,15 @@ pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {
     fs::fstat(fd)
 }
 
+/// The names in a directory, without `.` and `..`.
+pub(super) fn read_dir(path: &Path) -> Result<Vec<std::ffi::OsString>> {
+    before(Operation::ReadDir)?;
+    let errno = |e: std::io::Error| io::Errno::from_io_error(&e).unwrap_or(io::Errno::IO);
+    let entries = std::fs::read_dir(path).map_err(errno)?;
+    let names = entries.map(|entry| Ok(entry.map_err(errno)?.file_name()));
+    names.collect()
+}
+
 pub(super) fn readlink(path: &Path) -> Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     before(Operation::ReadLink)?;

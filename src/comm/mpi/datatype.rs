@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mpi_sys::{self as ffi, MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype};
 
-use super::{MpiComm, PIECE, bytes_type, check};
+use super::{MpiComm, PIECE, bytes_type, check, check_running, is_running};
 use crate::comm::{Error, Result};
 
 /// A datatype that the user may free meanwhile.
@@ -22,8 +22,8 @@ pub struct Datatype {
 
 impl Datatype {
     pub fn of(user: MPI_Datatype) -> Result<Datatype> {
-        check("MPI_Type_size", null_code(user))?;
         let comm = MpiComm::private(own_process())?.comm;
+        check("MPI_Type_size", null_code(user))?;
         let size = size_of_type(user)?;
         let (low, extent) = bounds("MPI_Type_get_extent", ffi::MPI_Type_get_extent, user)?;
         let ask = ffi::MPI_Type_get_true_extent;
@@ -63,6 +63,7 @@ impl Datatype {
     /// # Safety
     /// `buffer` has these elements.
     pub unsafe fn pack(&self, buffer: *const u8, index: u64, into: &mut [u8]) -> Result<()> {
+        check_running()?;
         let pieces = into.chunks_mut(self.piece());
         for (from, piece) in self.starts(index).zip(pieces) {
             let count = (piece.len() as u64 / self.size) as c_int;
@@ -82,6 +83,7 @@ impl Datatype {
     /// # Safety
     /// As for [`Datatype::pack`]; the elements may be written to.
     pub unsafe fn unpack(&self, buffer: *mut u8, index: u64, from: &[u8]) -> Result<()> {
+        check_running()?;
         for (to, piece) in self.starts(index).zip(from.chunks(self.piece())) {
             let count = (piece.len() as u64 / self.size) as c_int;
             let (length, mut position) = (piece.len() as c_int, 0);
@@ -110,7 +112,7 @@ impl Datatype {
 
 impl Drop for Datatype {
     fn drop(&mut self) {
-        if self.owned && super::is_running() {
+        if self.owned && is_running() {
             // SAFETY: a duplicate of ours that nobody uses any more.
             unsafe { ffi::MPI_Type_free(&mut self.handle) };
         }

@@ -7,6 +7,7 @@
 //! the two disagree the list is right; the next change builds the index anew.
 
 use super::index::{self, Index};
+use crate::reserve;
 use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull, addr_of_mut};
 use std::sync::Mutex;
@@ -42,8 +43,7 @@ fn seal_of(tree: *const RawTree) -> u32 {
 
 /// Memory that C may `free`. Running out is a panic, which the C layer turns into an error code.
 fn allocate<T>(value: T) -> NonNull<T> {
-    // SAFETY: malloc has no preconditions.
-    let place = unsafe { libc::malloc(size_of::<T>()) }.cast::<T>();
+    let place = reserve::malloc(size_of::<T>()).cast::<T>();
     let place = NonNull::new(place).expect("out of memory");
     // SAFETY: malloc gave room for a T, aligned for any type.
     unsafe { place.write(value) };
@@ -52,8 +52,7 @@ fn allocate<T>(value: T) -> NonNull<T> {
 
 pub(super) fn copy_key(key: &CStr) -> *mut c_char {
     let bytes = key.to_bytes_with_nul();
-    // SAFETY: malloc has no preconditions.
-    let copy = unsafe { libc::malloc(bytes.len()) }.cast::<u8>();
+    let copy = reserve::malloc(bytes.len());
     assert!(!copy.is_null(), "out of memory");
     // SAFETY: malloc gave room for all bytes.
     unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };

@@ -1,4 +1,4 @@
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::error::EINVAL;
 use super::super::format::memory::{self, Disk, FAULT, Memory};
@@ -7,14 +7,14 @@ use super::*;
 use crate::comm::local::{LocalComm, run};
 use proptest::prelude::*;
 
-fn system(comm: &LocalComm, base: i64) -> Rc<IoSystem<LocalComm>> {
+fn system(comm: &LocalComm, base: i64) -> Arc<IoSystem<LocalComm>> {
     let tasks = (comm.size() as i64).min(2);
     let placement = Placement {
         tasks,
         stride: 1,
         base: base % comm.size() as i64,
     };
-    Rc::new(IoSystem::new(comm, placement, Rearranger::Box).unwrap())
+    Arc::new(IoSystem::new(comm, placement, Rearranger::Box).unwrap())
 }
 
 fn about(title: Option<&CStr>) -> About {
