@@ -37,9 +37,8 @@ pub enum Step {
         file: usize,
         bit: usize,
     },
-    /// A file is what it was after an earlier write.
+    /// All files are what they were after an earlier write.
     Return {
-        file: usize,
         age: usize,
     },
     /// The job goes on with another number of ranks.
@@ -111,7 +110,6 @@ fn step(chance: &mut Chance, ranks: usize) -> Step {
             bit: chance.number() as usize >> 8,
         },
         10 => Step::Return {
-            file,
             age: chance.below(3),
         },
         _ => Step::Resize {
@@ -141,9 +139,8 @@ struct Job<'a> {
     candidates: Vec<Option<usize>>,
     /// Whether files were damaged since the last write that succeeded.
     is_damaged: bool,
-    /// Whether an old file may have made an old write whole again.
-    is_returned: bool,
-    past: Vec<Image>,
+    /// The files after each write that succeeded, and its number.
+    past: Vec<(usize, Image)>,
 }
 
 /// What a rank writes, as text that can be compared.
@@ -184,7 +181,6 @@ impl<'a> Job<'a> {
             sizes: Vec::new(),
             candidates: vec![None],
             is_damaged: false,
-            is_returned: false,
             past: Vec::new(),
         }
     }
@@ -220,16 +216,13 @@ impl<'a> Job<'a> {
                     self.is_damaged = true;
                 }
             }
-            Step::Return { file, age } => {
-                tally.note("an old file returns");
-                let Some(index) = self.past.len().checked_sub(1 + age) else {
-                    return Ok(());
-                };
-                let image = &self.past[index];
-                let picked = image.iter().nth(file % image.len().max(1));
-                if let Some((name, bytes)) = picked {
-                    self.disk.write(0, name, bytes);
-                    (self.is_damaged, self.is_returned) = (true, true);
+            Step::Return { age } => {
+                tally.note("old files return");
+                if let Some(index) = self.past.len().checked_sub(1 + age) {
+                    let (write, image) = &self.past[index];
+                    self.disk.put_back(0, image, |_| true);
+                    self.candidates = vec![Some(*write)];
+                    self.is_damaged = false;
                 }
             }
         }
@@ -254,12 +247,12 @@ impl<'a> Job<'a> {
         match outcome.any_ok() {
             true => {
                 self.candidates = vec![Some(write)];
-                (self.is_damaged, self.is_returned) = (false, false);
+                self.is_damaged = false;
             }
             false => self.candidates.push(Some(write)),
         }
         if outcome.all_ok() {
-            self.past.push(self.disk.image(0));
+            self.past.push((write, self.disk.image(0)));
         }
         Ok(())
     }
@@ -313,11 +306,8 @@ impl<'a> Job<'a> {
             self.sizes[write] == size && found.iter().all(same)
         };
         if !found.is_empty() {
-            let known: Vec<usize> = match self.is_returned {
-                true => (0..self.writes).collect(),
-                false => self.candidates.iter().flatten().copied().collect(),
-            };
-            let read: Vec<_> = known.into_iter().filter(|write| matches(*write)).collect();
+            let known = self.candidates.iter().flatten().copied();
+            let read: Vec<_> = known.filter(|write| matches(*write)).collect();
             if read.is_empty() {
                 return Err(Finding(format!(
                     "a read succeeds with what is none of {:?}: {found:?}",

@@ -18,6 +18,7 @@ mod gather;
 mod redset;
 mod reduce;
 mod regressions;
+mod scarce;
 mod trouble;
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use stanchion::comm::local::{End, LocalComm, Schedule, run_scheduled};
 use stanchion::storage::{Operation, faults};
 
 use crate::chance::Chance;
-use crate::{Checked, Finding, Tally};
+use crate::{Checked, Finding, Tally, scarce};
 
 #[derive(Clone, Debug)]
 pub struct Trouble {
@@ -31,6 +31,8 @@ pub enum Fault {
     Full { rank: usize, from: usize },
     /// Reads and writes move few bytes.
     Short { rank: usize, bytes: usize },
+    /// A large request for memory is refused.
+    Memory { rank: usize, nth: u64 },
     /// The process ends at one of its messages or system calls.
     Dies { rank: usize, nth: u64 },
     /// The job ends.
@@ -64,7 +66,10 @@ impl Trouble {
         let mut trouble = Trouble::random(chance, ranks);
         for fault in &mut trouble.faults {
             let (rank, nth) = (chance.below(ranks), chance.depth(CALLS / 2) as u64);
-            *fault = Fault::Dies { rank, nth };
+            *fault = match chance.one_in(4) {
+                true => Fault::Memory { rank, nth: nth % 8 },
+                false => Fault::Dies { rank, nth },
+            };
         }
         trouble
     }
@@ -119,6 +124,13 @@ impl Trouble {
         self.faults.iter().filter_map(rule).collect()
     }
 
+    fn refused(&self, rank: usize, ranks: usize) -> Option<u64> {
+        self.faults.iter().find_map(|fault| match *fault {
+            Fault::Memory { rank: own, nth } if own % ranks == rank => Some(nth),
+            _ => None,
+        })
+    }
+
     /// Runs `f` as one rank on each of `nodes`.
     pub fn call<T: Send>(
         &self,
@@ -133,8 +145,10 @@ impl Trouble {
             let turn = comm.turn();
             let _watch = faults::watch(move || turn.point());
             let plan = faults::plan(self.rules(comm.rank(), ranks));
+            scarce::refuse(self.refused(comm.rank(), ranks));
             let verdict = f(&comm);
-            fired.fetch_or(plan.fired(), Ordering::Relaxed);
+            let happened = plan.fired() || scarce::has_refused();
+            fired.fetch_or(happened, Ordering::Relaxed);
             verdict
         });
         if let Some(waits) = ended.deadlock {
@@ -191,7 +205,11 @@ fn tally_ok(what: &'static str) -> &'static str {
 impl Fault {
     fn random(chance: &mut Chance, ranks: usize) -> Fault {
         let rank = chance.below(ranks);
-        match chance.below(8) {
+        match chance.below(9) {
+            8 => Fault::Memory {
+                rank,
+                nth: chance.depth(6) as u64,
+            },
             0 | 1 => Fault::Fails {
                 rank,
                 nth: chance.depth(CALLS / 2),
@@ -222,6 +240,7 @@ impl Fault {
             Fault::Fails { .. } => "fault: a system call fails",
             Fault::Full { .. } => "fault: a disk is full",
             Fault::Short { .. } => "fault: short reads and writes",
+            Fault::Memory { .. } => "fault: memory is refused",
             Fault::Dies { .. } => "fault: a rank dies in a call",
             Fault::AllDie { .. } => "fault: all ranks die in a call",
         }
