@@ -47,13 +47,27 @@ pub trait Life: Clone + Debug {
 
 /// How often things happened.
 #[derive(Default)]
-pub struct Tally(BTreeMap<&'static str, u64>);
+pub struct Tally {
+    times: BTreeMap<&'static str, u64>,
+    /// Differs, as good as always, where two runs do.
+    trace: u64,
+}
 
 impl Tally {
     pub fn note(&mut self, what: &'static str) {
-        *self.0.entry(what).or_default() += 1;
+        *self.times.entry(what).or_default() += 1;
+    }
+
+    /// What a run must have in common with every repetition of it.
+    pub fn trace(&mut self, numbers: &[u64]) {
+        self.trace = numbers
+            .iter()
+            .fold(self.trace, |trace, n| chance::hash(&[trace, *n]));
     }
 }
+
+/// One seed in so many is lived twice: if the runs differ, no finding could be repeated.
+const TWICE: u64 = 16;
 
 /// After so many findings somebody should look at them first.
 const ENOUGH: u64 = 10;
@@ -127,7 +141,7 @@ fn main() -> ExitCode {
         options.from,
         begun.elapsed().as_secs()
     );
-    for (what, times) in &tally.0 {
+    for (what, times) in &tally.times {
         println!("  {times:>9} {what}");
     }
     match findings {
@@ -139,13 +153,32 @@ fn main() -> ExitCode {
 /// Whether the life of this seed shows a finding.
 fn one<L: Life>(seed: u64, tally: &mut Tally) -> bool {
     let life = L::random(&mut Chance::new(seed));
-    let Err(finding) = life.live(tally) else {
+    let checked = match seed % TWICE {
+        0 => live_twice(&life, tally),
+        _ => life.live(tally),
+    };
+    let Err(finding) = checked else {
         return false;
     };
     println!("seed {seed}: {}", finding.0);
     let (life, finding) = reduce::reduce(life, finding, Duration::from_secs(20));
     println!("reduced: {}\n{}", finding.0, as_rust(&life));
     true
+}
+
+fn live_twice(life: &impl Life, tally: &mut Tally) -> Checked {
+    let traces = [(); 2].map(|()| {
+        let mut own = Tally::default();
+        let checked = life.live(&mut own);
+        (own.trace, checked)
+    });
+    let [(first, checked), (second, _)] = traces;
+    checked?;
+    life.live(tally)?;
+    match first == second {
+        true => Ok(()),
+        false => Err(Finding("two runs of one seed differ".into())),
+    }
 }
 
 /// Lists are printed as vectors, so that the text can stand in a test.

@@ -154,6 +154,7 @@ impl Trouble {
         if let Some(waits) = ended.deadlock {
             return Err(Finding(format!("{what} never returns: {waits}")));
         }
+        tally.trace(&ended.calls);
         let mut verdicts = Vec::new();
         for (rank, end) in ended.ranks.into_iter().enumerate() {
             verdicts.push(match end {
