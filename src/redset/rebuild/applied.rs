@@ -2,8 +2,9 @@
 //!
 //! The name of a redundancy file says to which set of how many it belongs. An earlier apply under the same name,
 //! with other sets, has left files beside those of the latest one. The descriptor files tell them apart: their
-//! names hold nothing but the rank, so each apply replaces those of its ranks. As every apply has a rank 0, the one
-//! of the lowest rank is of the latest apply, and what contradicts it is of an earlier one.
+//! names hold nothing but the rank, so each apply replaces those of its ranks. The one of the highest generation is of
+//! the latest apply; where none names a generation, the one of the lowest rank is, as every apply has a rank 0. What
+//! contradicts it is of an earlier apply.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,7 +12,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::commit::described;
+use super::super::descriptors::{Noted, noted};
 use super::super::names::Name;
 use super::{Descriptor, Error, Kind, Result, names};
 
@@ -93,7 +94,7 @@ pub(super) fn split(prefix: &OsStr) -> (&Path, &[u8]) {
 struct Listed {
     redundancy: Vec<(Name, PathBuf)>,
     /// What each rank says about itself.
-    descriptors: BTreeMap<usize, Descriptor>,
+    descriptors: BTreeMap<usize, Noted>,
 }
 
 impl Listed {
@@ -117,25 +118,38 @@ impl Listed {
             if let Some(name) = names::parse(suffix) {
                 listed.redundancy.push((name, path));
             } else if let Some(rank) = names::parse_descriptor_file(suffix) {
-                let descriptor = described(&path, rank).map(|descriptor| (rank, descriptor));
-                listed.descriptors.extend(descriptor);
+                let noted = noted(&path, rank).map(|noted| (rank, noted));
+                listed.descriptors.extend(noted);
             }
         }
         listed.redundancy.sort();
         Ok(listed)
     }
 
+    /// A descriptor of the latest apply: of the highest generation, or, without any, of the lowest rank.
+    fn latest(&self) -> Option<&Descriptor> {
+        let mut newest: Option<&Noted> = None;
+        for noted in self.descriptors.values() {
+            if newest.is_none_or(|newest| noted.generation > newest.generation) {
+                newest = Some(noted);
+            }
+        }
+        newest.map(|noted| &noted.descriptor)
+    }
+
     /// Whether a redundancy file can be of the latest apply.
     fn is_of_latest(&self, name: &Name) -> bool {
-        let Some(latest) = self.descriptors.values().next() else {
+        let Some(latest) = self.latest() else {
             return true;
         };
         let apply = |one: &Descriptor| (one.scheme, one.groups, one.world_ranks);
         let known = |one: &&Descriptor| apply(one) == apply(latest);
-        if let Some(own) = self.descriptors.get(&name.world_rank).filter(known) {
+        let own = self.descriptors.get(&name.world_rank);
+        if let Some(own) = own.map(|noted| &noted.descriptor).filter(known) {
             return *name == Name::of(own);
         }
-        let mut others = self.descriptors.values().filter(known);
+        let all = self.descriptors.values().map(|noted| &noted.descriptor);
+        let mut others = all.filter(known);
         let scheme = names::scheme_name(latest.scheme);
         (name.scheme, name.groups) == (scheme, latest.groups)
             && name.world_rank < latest.world_ranks

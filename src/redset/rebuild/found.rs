@@ -14,6 +14,7 @@ use super::super::{Neighbour, names};
 use super::{Descriptor, Error, LocalComm, Location, Places, Result, Scheme, Set, local};
 use crate::comm::Comm;
 use crate::log;
+use crate::protect::generation;
 use crate::storage::place::{Owner, attributes};
 
 /// Each rank is a thread, and tells each other rank where its files are.
@@ -26,12 +27,19 @@ pub(super) struct Found {
     infos: BTreeMap<usize, (Info, Owner)>,
 }
 
+/// A header, and the owner of the file that it stands in.
+struct Source {
+    header: Header,
+    path: PathBuf,
+    owner: Owner,
+}
+
 impl Found {
     pub(super) fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<Found> {
-        let mut headers: Vec<(Header, &Path, Owner)> = Vec::new();
+        let mut sources: BTreeMap<usize, Source> = BTreeMap::new();
         for path in files {
-            let (header, owner) = match read_header(path) {
-                Ok(Some(read)) => read,
+            let source = match Source::read(path) {
+                Ok(Some(source)) => source,
                 Ok(None) => {
                     log!(Warning, "{} does not exist", path.display());
                     continue;
@@ -41,38 +49,47 @@ impl Found {
                     continue;
                 }
             };
-            let own = &header.own().descriptor;
-            let first = headers.first();
-            let is_same = first.is_none_or(|(first, ..)| first.own().descriptor.is_of_set(own));
-            if !fits(own.scheme) || !is_same {
+            let own = &source.header.own().descriptor;
+            let first = sources.values().next();
+            let is_same = |first: &Source| first.header.own().descriptor.is_of_same_set(own);
+            if !fits(own.scheme) || !first.is_none_or(is_same) {
                 return Err(Error::BadFile {
                     path: path.clone(),
                     what: "it belongs to another set or scheme".into(),
                 });
             }
-            headers.push((header, path, owner));
+            sources.insert(source.header.rank, source);
         }
-        Found::from(headers)
+        Found::judged(sources)
     }
 
-    fn from(headers: Vec<(Header, &Path, Owner)>) -> Result<Found> {
-        let Some((first, ..)) = headers.first() else {
-            return Err(Error::Lost("no redundancy file can be read".into()));
-        };
-        let (ranks, most) = (first.own().descriptor.ranks, MOST_RANKS);
-        if ranks > most {
+    /// Goes by the headers of the newest apply that the set can be completed to.
+    fn judged(sources: BTreeMap<usize, Source>) -> Result<Found> {
+        let first = sources.values().next();
+        let first = first.ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
+        let Descriptor { ranks, scheme, .. } = first.header.own().descriptor;
+        if ranks > MOST_RANKS {
+            let most = MOST_RANKS;
             return Err(Error::TooManyRanks { ranks, most });
         }
+        let claim = |rank| sources.get(&rank).map(|source| source.header.claim());
+        let claims = (0..ranks).map(|rank| claim(rank).transpose());
+        let claims = claims.collect::<Result<Vec<_>>>()?;
+        let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+        let current = judged.map_err(Error::Generations)?.current;
         let (mut redundancy, mut infos) = (BTreeMap::new(), BTreeMap::new());
-        for (header, path, owner) in &headers {
-            redundancy.entry(header.rank).or_insert(path.to_path_buf());
-            infos
-                .entry(header.rank)
-                .or_insert((header.own().clone(), *owner));
+        for (rank, source) in &sources {
+            redundancy.insert(*rank, source.path.clone());
+            if current.contains(rank) {
+                infos.insert(*rank, (source.header.own().clone(), source.owner));
+            }
         }
-        for (header, _, owner) in headers {
-            for (rank, info) in header.infos {
-                infos.entry(rank).or_insert((info, owner));
+        for (_, source) in sources
+            .into_iter()
+            .filter(|(rank, _)| current.contains(rank))
+        {
+            for (rank, info) in source.header.infos {
+                infos.entry(rank).or_insert((info, source.owner));
             }
         }
         match (0..ranks).find(|rank| !infos.contains_key(rank)) {
@@ -144,11 +161,18 @@ impl Found {
     }
 }
 
-fn read_header(path: &Path) -> Result<Option<(Header, Owner)>> {
-    let header = Header::read(path)?;
-    let Some(((header, _), found)) = header.zip(attributes(path)?) else {
-        return Ok(None);
-    };
-    let (uid, gid) = (found.uid, found.gid);
-    Ok(Some((header, Owner { uid, gid })))
+impl Source {
+    /// `None` if there is no file.
+    fn read(path: &Path) -> Result<Option<Source>> {
+        let header = Header::read(path)?;
+        let Some(((header, _), found)) = header.zip(attributes(path)?) else {
+            return Ok(None);
+        };
+        let (uid, gid) = (found.uid, found.gid);
+        Ok(Some(Source {
+            header,
+            path: path.to_owned(),
+            owner: Owner { uid, gid },
+        }))
+    }
 }
