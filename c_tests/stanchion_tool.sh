@@ -102,6 +102,10 @@ cp enc/ck.0.xor.grp_1_of_1.mem_1_of_4.redset enc/ck.0.xor.grp_2_of_2.mem_1_of_2.
 expect 0 "earlier apply" verify enc/ck.
 rm enc/ck.?.redset
 expect 1 "several applies" verify enc/ck.
+use xor_n4
+rm enc/ck.?.redset
+for file in enc/ck.*; do mv "$file" "${file/_of_1./_of_18446744073709551615.}"; done
+expect 1 "nothing is left of its redundancy" verify enc/ck.
 
 # No threads.
 use xor_n4

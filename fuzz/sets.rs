@@ -172,9 +172,7 @@ fn bring(choices: &mut Choices, fits: fn(&Path) -> bool) -> (&'static Seed, usiz
 }
 
 fn found() -> Vec<SetFiles> {
-    rebuild::applied(OsStr::new(NAME))
-        .unwrap_or_default()
-        .sets
+    rebuild::applied(OsStr::new(NAME)).unwrap_or_default().sets
 }
 
 /// One header alone.

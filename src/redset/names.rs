@@ -57,8 +57,9 @@ pub(super) struct Name {
 pub(super) fn parse(suffix: &str) -> Option<Name> {
     let one_of = |text: &str| -> Option<(usize, usize)> {
         let (which, all) = text.split_once("_of_")?;
-        let which: usize = which.parse().ok()?;
-        Some((which.checked_sub(1)?, all.parse().ok()?))
+        let which = which.parse::<usize>().ok()?.checked_sub(1)?;
+        let all = all.parse().ok()?;
+        (which < all).then_some((which, all))
     };
     let mut parts = suffix.strip_suffix(".redset")?.split('.');
     let mut next = || parts.next();
@@ -122,6 +123,7 @@ mod tests {
             "17.redset",
             "17.xor.grp_2_of_3.mem_1_of_4.redset.part",
             "17.xor.grp_0_of_3.mem_1_of_4.redset",
+            "17.xor.grp_4_of_3.mem_1_of_4.redset",
             "17.xor.grp_2_of_3.redset",
             "17.raid.grp_2_of_3.mem_1_of_4.redset",
             "a.xor.grp_2_of_3.mem_1_of_4.redset",

@@ -1,5 +1,6 @@
 //! Files that redset protects.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -46,23 +47,22 @@ fn is_complete(found: &Applied) -> bool {
             "stanchion: {path} is of an earlier apply and left out\n"
         ));
     }
-    let sets = &found.sets;
-    let groups = sets.iter().map(|set| set.groups).max().unwrap_or(0);
-    let is_missing = |group: &usize| sets.iter().all(|set| set.group != *group);
-    let mut missing = (0..groups).filter(is_missing);
-    let first = missing.next();
-    if let Some(group) = first {
-        let (number, more) = (group + 1, missing.count());
+    let known: BTreeSet<_> = found.sets.iter().map(|set| set.group).collect();
+    let groups = found.sets.iter().map(|set| set.groups).max().unwrap_or(0);
+    // A name may claim any number of sets.
+    let Some(first) = (0..groups).find(|group| !known.contains(group)) else {
+        return true;
+    };
+    let (number, more) = (first + 1, groups - known.len() - 1);
+    complain(format_args!(
+        "stanchion: set {number} of {groups}: nothing is left of its redundancy\n"
+    ));
+    if more > 0 {
         complain(format_args!(
-            "stanchion: set {number} of {groups}: nothing is left of its redundancy\n"
+            "stanchion: nor of that of {more} other sets\n"
         ));
-        if more > 0 {
-            complain(format_args!(
-                "stanchion: nor of that of {more} other sets\n"
-            ));
-        }
     }
-    first.is_none()
+    false
 }
 
 pub(super) fn verify(words: Vec<OsString>) -> Result<(), Failure> {

@@ -330,7 +330,6 @@ fn set_id_and_sticky_bits_are_not_restored() {
 #[test]
 fn redundancy_is_as_private_as_the_strictest_file() {
     let schemes = [
-        Scheme::Single,
         Scheme::Xor,
         Scheme::Partner { replicas: 1 },
         Scheme::ReedSolomon { k: 2 },
@@ -346,11 +345,9 @@ fn redundancy_is_as_private_as_the_strictest_file() {
             redundancy.iter().all(|path| mode(path) == 0o600),
             "{scheme:?}"
         );
-        if scheme != Scheme::Single {
-            fs::remove_file(&redundancy[0]).unwrap();
-            gathered.rebuild().unwrap();
-            assert_eq!(mode(&redundancy[0]), 0o600, "{scheme:?}");
-        }
+        fs::remove_file(&redundancy[0]).unwrap();
+        gathered.rebuild().unwrap();
+        assert_eq!(mode(&redundancy[0]), 0o600, "{scheme:?}");
     }
 }
 
