@@ -3,7 +3,7 @@
 //! The ranks of the set run as threads and recover, or verify, as they would on a machine of their own, except that
 //! files may have moved meanwhile.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -234,6 +234,13 @@ impl Found {
             .next()
             .ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
         let Descriptor { ranks, scheme, .. } = first.own().descriptor;
+        let infos = headers.values().flat_map(|(_, header)| header.infos.keys());
+        let known: BTreeSet<_> = infos.collect();
+        if let Some(rank) = (0..ranks).find(|rank| !known.contains(rank)) {
+            return Err(Error::Lost(format!(
+                "nobody knows which files rank {rank} of the set has"
+            )));
+        }
         let claim = |rank| headers.get(&rank).map(|(_, header)| header.claim());
         let claims = (0..ranks).map(|rank| claim(rank).transpose());
         let claims = claims.collect::<Result<Vec<_>>>()?;
@@ -249,16 +256,7 @@ impl Found {
                 found.infos.extend(header.infos);
             }
         }
-        found.check(ranks)
-    }
-
-    fn check(self, ranks: usize) -> Result<Found> {
-        match (0..ranks).find(|rank| !self.infos.contains_key(rank)) {
-            None => Ok(self),
-            Some(rank) => Err(Error::Lost(format!(
-                "nobody knows which files rank {rank} of the set has"
-            ))),
-        }
+        Ok(found)
     }
 
     fn world_ranks(&self) -> Vec<usize> {
