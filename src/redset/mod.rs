@@ -99,7 +99,7 @@ pub enum Error {
     #[error(transparent)]
     Placement(#[from] placement::Error),
     /// The ranks of a set, or the sets of an apply, have files of different applies.
-    #[error("the files belong to different applies: {0}")]
+    #[error("the files are not those of one complete apply: {0}")]
     Generations(String),
     /// Something that must hold does not; what would follow from it must not be taken for data.
     #[error("internal error: {0}")]

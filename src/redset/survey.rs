@@ -39,8 +39,18 @@ impl Survey {
         location: &Location,
         account: &mut Account,
     ) -> Result<Survey> {
-        let Found { header, is_foreign } = Found::read(descriptor, location, account);
-        let own = Told::new(descriptor, header.as_ref().map(|(header, _)| header))?;
+        let Found {
+            header,
+            claim,
+            is_foreign,
+        } = Found::read(descriptor, location, account);
+        let own = Told {
+            scheme: descriptor.scheme,
+            has_checksums: header
+                .as_ref()
+                .is_some_and(|(it, _)| !it.checksums.is_empty()),
+            claim,
+        };
         let told = gather(comm, &own.to_bytes())?;
         let told = told.iter().map(|bytes| Told::from_bytes(bytes));
         let told = told.collect::<Option<Vec<_>>>();
@@ -79,6 +89,7 @@ impl Survey {
 /// The header of a rank.
 struct Found {
     header: Option<(Header, u64)>,
+    claim: Option<Claim>,
     /// There is one, but of another set.
     is_foreign: bool,
 }
@@ -88,13 +99,18 @@ impl Found {
         let place = &location.redundancy;
         let mut found = Found {
             header: None,
+            claim: None,
             is_foreign: false,
         };
         let wrong = match Header::read_at(place) {
-            Ok(Some((header, length))) if header.belongs_to(descriptor) => {
-                found.header = Some((header, length));
-                return found;
-            }
+            Ok(Some((header, length))) if header.belongs_to(descriptor) => match header.claim() {
+                Ok(claim) => {
+                    found.claim = Some(claim);
+                    found.header = Some((header, length));
+                    return found;
+                }
+                Err(error) => error.to_string(),
+            },
             Ok(Some(_)) => {
                 found.is_foreign = true;
                 "it belongs to another set".into()
@@ -115,14 +131,6 @@ struct Told {
 }
 
 impl Told {
-    fn new(descriptor: &Descriptor, header: Option<&Header>) -> Result<Told> {
-        Ok(Told {
-            scheme: descriptor.scheme,
-            has_checksums: header.is_some_and(|header| !header.checksums.is_empty()),
-            claim: header.map(Header::claim).transpose()?,
-        })
-    }
-
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, &self.scheme.numbers());
@@ -199,9 +207,10 @@ fn fetch_info<C: Comm>(
     let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
     let mut packed = Vec::new();
     for rank in asked {
-        // Whoever waits for it must get something.
+        // Whoever waits for it must get something, if only what it cannot read.
         let info = own.and_then(|header| header.infos.get(&rank)?.to_tree().ok());
-        packed.push((rank, pack::packed(info.as_ref().map(|tree| tree.view()))?));
+        let block = pack::packed(info.as_ref().map(|tree| tree.view()));
+        packed.push((rank, block.unwrap_or_default()));
     }
     let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
     let from = match own {

@@ -4,7 +4,7 @@
 //! ever. A header that contradicts itself is refused when it is read, and counts as lost. What a rank says about
 //! itself goes before what its neighbours say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +72,13 @@ impl Found {
             let most = MOST_RANKS;
             return Err(Error::TooManyRanks { ranks, most });
         }
+        let known = sources
+            .values()
+            .flat_map(|source| source.header.infos.keys());
+        let known: BTreeSet<_> = known.collect();
+        if let Some(rank) = (0..ranks).find(|rank| !known.contains(rank)) {
+            return Err(unknown(rank));
+        }
         let claim = |rank| sources.get(&rank).map(|source| source.header.claim());
         let claims = (0..ranks).map(|rank| claim(rank).transpose());
         let claims = claims.collect::<Result<Vec<_>>>()?;
@@ -94,9 +101,7 @@ impl Found {
         }
         match (0..ranks).find(|rank| !infos.contains_key(rank)) {
             None => Ok(Found { redundancy, infos }),
-            Some(rank) => Err(Error::Lost(format!(
-                "nobody knows which files rank {rank} of the set has"
-            ))),
+            Some(rank) => Err(unknown(rank)),
         }
     }
 
@@ -159,6 +164,12 @@ impl Found {
             map,
         }
     }
+}
+
+fn unknown(rank: usize) -> Error {
+    Error::Lost(format!(
+        "nobody knows which files rank {rank} of the set has"
+    ))
 }
 
 impl Source {
