@@ -54,7 +54,7 @@ where_they_are() {
   for pid in $(cat pid.*); do
     if ! kill -0 "$pid" 2>/dev/null; then continue; fi
     echo "--- process $pid"
-    timeout 30 gdb -p "$pid" -batch -ex bt 2>/dev/null | grep '^#'
+    timeout 120 gdb -p "$pid" -batch -ex bt 2>/dev/null | grep '^#'
   done >stacks
   awk '/^---/ { if (NR > 1) print where; where = "elsewhere" }
        /(MPI_Finalize|ompi_mpi_finalize|Comm_shrink|comm_shrink|Comm_agree|comm_agree)/ { where = "mpi" }
