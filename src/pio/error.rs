@@ -109,6 +109,8 @@ pub const EPERM: i32 = -37;
 pub const EINVALCOORDS: i32 = -40;
 pub const EBADTYPE: i32 = -45;
 pub const ENOMEM: i32 = -61;
+/// What the caller has is too small.
+pub const EINSUFFBUF: i32 = -219;
 pub const EIO: i32 = -68;
 pub const EBADIOTYPE: i32 = -500;
 /// SCORPIO has no number of its own for it, and uses NCAR's for something else.
