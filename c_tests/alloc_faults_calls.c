@@ -321,6 +321,32 @@ static void run_all(int which, int samples, long count)
   if (rank == 0) printf("%-16s %3ld requests, %3d runs, %3d of them failed\n", cases[which].name, requests, runs, failures);
 }
 
+/* No request of one rank succeeds any more, and it fills a tree: at last it is told so, and so are all ranks. */
+static void spend_reserve(void)
+{
+  enum { TOO_MANY = 100000 };
+  current = "spend_reserve";
+  kvtree* tree = kvtree_new();
+  fdp_scheme scheme = { .type = REDSET_COPY_PARTNER, .count = 1, .set_size = 2 };
+  fdp_t* placement = NULL;
+  redset d = NULL;
+  char why[200] = "";
+  int entries = 0;
+  faulty = rank == size - 1;
+  alloc_faults_arm(faulty ? 1 : LONG_MAX, faulty ? LONG_MAX : 0);
+  while (faulty && entries < TOO_MANY && kvtree_set_kv_int(tree, "key", entries)) entries++;
+  CHECK(entries < TOO_MANY);
+  CHECK(common(redset_create_single(MPI_COMM_WORLD, "group", &d) != 0, "redset_create_single"));
+  stanchion_last_error(why, sizeof why);
+  CHECK(strstr(why, "memory has run out"));
+  CHECK(common(fdp_create(MPI_COMM_WORLD, "node", &scheme, &placement) != 0, "fdp_create"));
+  alloc_faults_arm(LONG_MAX, 0);
+  CHECK_INT(kvtree_size(kvtree_get(tree, "key")), entries);
+  kvtree_delete(&tree);
+  CHECK_INT(common(redset_create_single(MPI_COMM_WORLD, "group", &d) != 0, "redset_create_single"), 0);
+  redset_delete(&d);
+}
+
 int main(int argc, char** argv)
 {
   int role, error;
@@ -338,6 +364,7 @@ int main(int argc, char** argv)
   for (size_t which = 0; which < sizeof cases / sizeof *cases; which++)
     if (argc <= 3 || strcmp(argv[3], cases[which].name) == 0) run_all((int)which, all ? REQUESTS : large ? 40 : 12, count);
   alarm(PATIENCE_SECONDS);
+  spend_reserve();
   CHECK_INT(Fenix_Finalize(), 0);
   return check_result_mpi();
 }
