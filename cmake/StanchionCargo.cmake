@@ -93,10 +93,9 @@ function(stanchion_cargo_build name)
     list(APPEND binaries "${outputs}/${binary}")
     set(STANCHION_BINARY_${binary} "${outputs}/${binary}" PARENT_SCOPE)
   endforeach()
-  if(ARG_FEATURES)
-    string(REPLACE ";" "," features "${ARG_FEATURES}")
-    list(APPEND flags --features ${features})
-  endif()
+  set(features reserve ${ARG_FEATURES})
+  string(REPLACE ";" "," features "${features}")
+  list(APPEND flags --features ${features})
 
   # Without the unsets a make jobserver that does not reach cargo, or a user's own
   # cross-compile default, would change what is built or where it lands.

@@ -19,9 +19,16 @@ pub mod kvtree;
 pub mod log;
 mod pages;
 pub mod pio;
+mod protect;
 pub mod rankstr;
 pub mod redset;
+pub mod reserve;
 pub mod storage;
+mod wire;
+
+#[cfg(feature = "reserve")]
+#[global_allocator]
+static ALLOCATOR: reserve::Reserved = reserve::Reserved;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
 /// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_*_f` and `__fenix_*init` are C (`src/shim`).
@@ -225,6 +232,11 @@ pub mod exports {
     pub use crate::capi::stanchion_pio::{
         stanchion_pio_decomp_type, stanchion_pio_held, stanchion_pio_regions, stanchion_pio_strict,
         stanchion_pio_to_compute, stanchion_pio_to_io,
+    };
+    #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_pio_values::{
+        stanchion_pio_get_attribute, stanchion_pio_get_variable, stanchion_pio_put_attribute,
+        stanchion_pio_put_variable, stanchion_pio_refuse_array,
     };
     #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{

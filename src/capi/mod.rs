@@ -26,6 +26,8 @@ mod fenix_errors;
 #[cfg(feature = "mpi")]
 mod fenix_groups;
 #[cfg(feature = "mpi")]
+mod fenix_lease;
+#[cfg(feature = "mpi")]
 mod fenix_memory;
 #[cfg(feature = "mpi")]
 mod fenix_policy;
@@ -74,6 +76,8 @@ mod pio_open;
 #[cfg(feature = "mpi")]
 mod pio_registry;
 #[cfg(feature = "mpi")]
+mod pio_request;
+#[cfg(feature = "mpi")]
 pub mod pio_types;
 #[cfg(feature = "mpi")]
 pub mod pio_var;
@@ -96,8 +100,10 @@ pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]
 pub mod stanchion_pio;
 #[cfg(feature = "mpi")]
+pub mod stanchion_pio_values;
+#[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 #[cfg(feature = "mpi")]
 mod streaming;
 
-use guard::guard;
+use guard::{guard, guard_alone};

@@ -1,10 +1,10 @@
 //! `pio.h`: attributes. PIO_GLOBAL as `varid` stands for the file itself.
 
 use super::pio_args::{NAME_ROOM, array, name, store_all, store_name};
-use super::pio_registry::{OpenFile, on_file, on_system_of, with_file};
+use super::pio_registry::{OpenFile, on_file, on_system_of, system_of, with_file};
 use super::pio_types::{LONG, PIO_Offset, nc_type};
 use super::ptr;
-use crate::pio::{Kind, Result};
+use crate::pio::{Error, Kind, Result};
 use std::ffi::{
     CStr, c_char, c_double, c_float, c_int, c_long, c_longlong, c_schar, c_short, c_uchar, c_uint,
     c_ulonglong, c_ushort, c_void,
@@ -23,7 +23,9 @@ pub unsafe extern "C" fn PIOc_inq_att(
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        let attribute = open.ask(given, |format, name| format.attribute(varid, name))?;
+        let attribute = open.ask(given.map(|name| (varid, name)), |format, (varid, name)| {
+            format.attribute(varid, name)
+        })?;
         // SAFETY: as above.
         unsafe {
             ptr::store(xtypep, attribute.kind as nc_type);
@@ -68,7 +70,9 @@ pub unsafe extern "C" fn PIOc_inq_attid(
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        let id = open.ask(given, |format, name| format.attribute_named(varid, name))?;
+        let id = open.ask(given.map(|name| (varid, name)), |format, (varid, name)| {
+            format.attribute_named(varid, name)
+        })?;
         // SAFETY: as above.
         unsafe { ptr::store(idp, id) };
         Ok(())
@@ -84,7 +88,9 @@ pub unsafe extern "C" fn PIOc_inq_attname(
     name: *mut c_char,
 ) -> c_int {
     on_file(ncid, |open| {
-        let known = open.file.ask(|format| format.attribute_at(varid, attnum))?;
+        let known = open.ask(Ok((varid, attnum)), |format, (varid, attnum)| {
+            format.attribute_at(varid, attnum)
+        })?;
         // SAFETY: arguments of the caller.
         unsafe { store_name(name, NAME_ROOM, &known) };
         Ok(())
@@ -104,8 +110,8 @@ pub unsafe extern "C" fn PIOc_rename_att(
         let new = unsafe { self::name("newname", newname) };
         // SAFETY: as above.
         let given = unsafe { self::name("name", name) };
-        let given = given.and_then(|name| Ok((name, new?)));
-        open.ask(given, |format, (name, new)| {
+        let given = given.and_then(|name| Ok((varid, name, new?)));
+        open.change(given, |format, (varid, name, new)| {
             format.rename_attribute(varid, name, new)
         })
     })
@@ -117,7 +123,9 @@ pub unsafe extern "C" fn PIOc_del_att(ncid: c_int, varid: c_int, name: *const c_
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        open.ask(given, |format, name| format.delete_attribute(varid, name))
+        open.change(given.map(|name| (varid, name)), |format, (varid, name)| {
+            format.delete_attribute(varid, name)
+        })
     })
 }
 
@@ -130,9 +138,15 @@ pub unsafe extern "C" fn PIOc_copy_att(
     oncid: c_int,
     ovarid: c_int,
 ) -> c_int {
-    on_system_of(incid, || {
+    on_system_of(incid, |system| {
         // SAFETY: arguments of the caller.
         let name = unsafe { self::name("name", name) };
+        let name = name.and_then(|name| match system_of(oncid)?.id == system.id {
+            true => Ok(name),
+            false => Err(Error::Invalid(format!(
+                "files {incid} and {oncid} belong to different I/O systems"
+            ))),
+        });
         let (kind, values) = with_file(incid, |open| get(open, ivarid, name.clone(), None))?;
         with_file(oncid, |open| {
             let given = name.map(|name| (name, kind, kind, &values[..]));
@@ -196,10 +210,17 @@ unsafe fn put_att(
     })
 }
 
+/// All ranks name the same attribute; the values are those of the first I/O task.
 fn put(open: &mut OpenFile, varid: c_int, given: Result<(&CStr, Kind, Kind, &[u8])>) -> Result<()> {
     // It may be a fill value, which can be changed without `redef`.
     open.file.forget();
-    open.ask(given, |format, (name, stored, memory, values)| {
+    let (given, values) = match given {
+        Ok((name, stored, memory, values)) => {
+            (Ok((varid, name, stored, memory, values.len())), values)
+        }
+        Err(error) => (Err(error), &[][..]),
+    };
+    open.change(given, |format, (varid, name, stored, memory, _)| {
         format.put_attribute(varid, name, stored, memory, values)
     })
 }
@@ -260,7 +281,8 @@ fn get(
     name: Result<&CStr>,
     memory: Option<Kind>,
 ) -> Result<(Kind, Vec<u8>)> {
-    open.ask(name, |format, name| {
+    let given = name.map(|name| (varid, name, memory));
+    open.ask(given, |format, (varid, name, memory)| {
         let stored = format.attribute(varid, name)?.kind;
         let values = format.get_attribute(varid, name, memory.unwrap_or(stored))?;
         Ok((stored, values))

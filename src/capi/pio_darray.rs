@@ -8,7 +8,7 @@ use super::pio_types::{PIO_Offset, c_bool};
 use crate::pio::{Decomp, Error, Result, agree_same, darray};
 use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Sets the record that the next writes and reads of a variable go to, counted from 0. Not collective.
 #[unsafe(no_mangle)]
@@ -67,19 +67,13 @@ pub(super) unsafe fn write(
 }
 
 /// All ranks name the same variables and decomposition, which exist.
-fn agree_on(open: &OpenFile, vars: &[c_int], ioid: c_int) -> Result<Rc<Decomp>> {
+fn agree_on(open: &OpenFile, vars: &[c_int], ioid: c_int) -> Result<Arc<Decomp>> {
     let known = vars.iter().try_for_each(|var| open.check_var(*var));
-    let known = known.and_then(|()| registry::decomp(ioid));
-    let known = known.and_then(|held| match held.system == open.system.id {
-        true => Ok(held),
-        false => Err(Error::Invalid(format!(
-            "decomposition {ioid} belongs to another I/O system than the file"
-        ))),
-    });
+    let known = known.and_then(|()| registry::decomp_of(&open.system, ioid));
     // The ids of a decomposition may differ: some ranks may have made others in I/O systems of their own.
-    let known = known.map(|held| {
-        let number = held.decomp.number;
-        (held.decomp, digest((vars, number)))
+    let known = known.map(|decomp| {
+        let digest = digest((vars, decomp.number));
+        (decomp, digest)
     });
     agree_same(&open.system.io.comm, "arrays", known)
 }

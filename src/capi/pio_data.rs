@@ -1,26 +1,24 @@
-//! `pio.h`: variables that are not distributed. All ranks give the same data, and all get what is read.
+//! `pio.h`: variables that are not distributed. All ranks ask for the same part of a variable; what is written are the
+//! data of the first I/O task, and all ranks get what is read.
 
 use super::pio_args::array;
-use super::pio_registry::{OpenFile, digest, on_file};
-use super::pio_types::{LONG, PIO_Offset};
-use crate::pio::{Error, Kind, Regions, Result, agree_same};
+use super::pio_registry::{OpenFile, on_file};
+use super::pio_request::{Request, Shape};
+use super::pio_types::{LONG, PIO_Offset, nc_type};
+use crate::pio::{Kind, Result};
 use std::ffi::{
     c_char, c_double, c_float, c_int, c_long, c_longlong, c_schar, c_short, c_uchar, c_uint,
     c_ulonglong, c_ushort, c_void,
 };
 use std::ptr::null;
 
-const EINVALCOORDS: c_int = -40;
-const EEDGE: c_int = -57;
-const ESTRIDE: c_int = -58;
-
-/// What part of a variable is meant; NULL stands for its begin, its lengths, and for no stride. The kind is that
-/// of the data in memory; without one they are as the variable has them.
+/// What part of a variable is meant; NULL stands for its begin, its lengths, and for no stride. The type is that
+/// of the data in memory; 0 stands for the variable's.
 pub(super) struct Part {
     start: *const PIO_Offset,
     count: Count,
     stride: *const PIO_Offset,
-    kind: Option<Kind>,
+    xtype: nc_type,
 }
 
 enum Count {
@@ -29,162 +27,104 @@ enum Count {
 }
 
 impl Part {
-    /// As PIOc_put_vars, with data of that kind.
+    /// As PIOc_put_vars, with data of that type.
     pub(super) fn of_vars(
         start: *const PIO_Offset,
         count: *const PIO_Offset,
         stride: *const PIO_Offset,
-        kind: Option<Kind>,
-    ) -> Self {
-        Self::strided(start, Count::Of(count), stride, kind)
-    }
-
-    fn whole(kind: Option<Kind>) -> Self {
-        let count = Count::Of(null());
-        Self::strided(null(), count, null(), kind)
-    }
-
-    fn one(index: *const PIO_Offset, kind: Option<Kind>) -> Self {
-        Self::strided(index, Count::One, null(), kind)
-    }
-
-    fn block(start: *const PIO_Offset, count: *const PIO_Offset, kind: Option<Kind>) -> Self {
-        Self::strided(start, Count::Of(count), null(), kind)
-    }
-
-    fn strided(
-        start: *const PIO_Offset,
-        count: Count,
-        stride: *const PIO_Offset,
-        kind: Option<Kind>,
+        xtype: nc_type,
     ) -> Self {
         Self {
             start,
-            count,
+            count: Count::Of(count),
             stride,
-            kind,
+            xtype,
         }
+    }
+
+    fn whole(xtype: nc_type) -> Self {
+        Self::of_vars(null(), null(), null(), xtype)
+    }
+
+    fn one(index: *const PIO_Offset, xtype: nc_type) -> Self {
+        Self {
+            count: Count::One,
+            ..Self::of_vars(index, null(), null(), xtype)
+        }
+    }
+
+    fn block(start: *const PIO_Offset, count: *const PIO_Offset, xtype: nc_type) -> Self {
+        Self::of_vars(start, count, null(), xtype)
     }
 
     /// Writes from, or reads into, `buffer`.
     pub(super) unsafe fn put(self, ncid: c_int, varid: c_int, buffer: *const c_void) -> c_int {
         on_file(ncid, |open| {
             // SAFETY: promised by the caller.
-            let (kind, regions) = unsafe { self.find(open, varid, buffer) }?;
-            let bytes = length(kind, &regions);
+            let (kind, request) = unsafe { self.find(open, varid, buffer, true) }?;
             // SAFETY: as above.
-            let data = unsafe { array("the buffer", buffer.cast::<u8>(), bytes) }?;
-            open.file.put(varid, kind, &regions, data)
+            let data = unsafe { array("the buffer", buffer.cast::<u8>(), request.bytes(kind)?) }?;
+            open.file.put(varid, kind, &request.regions, data)
         })
     }
 
     pub(super) unsafe fn get(self, ncid: c_int, varid: c_int, buffer: *mut c_void) -> c_int {
         on_file(ncid, |open| {
             // SAFETY: promised by the caller.
-            let (kind, regions) = unsafe { self.find(open, varid, buffer) }?;
-            let data = match length(kind, &regions) {
+            let (kind, request) = unsafe { self.find(open, varid, buffer, false) }?;
+            let data = match request.bytes(kind)? {
                 0 => &mut [],
                 // SAFETY: as above; not NULL, or the ranks had not agreed.
                 bytes => unsafe {
                     std::slice::from_raw_parts_mut(buffer.cast::<u8>(), bytes as usize)
                 },
             };
-            open.file.get(varid, kind, &regions, data)
+            open.file.get(varid, kind, &request.regions, data)
         })
     }
 
-    /// The kind of the data and the regions, the same on all ranks. Collective.
+    /// The kind of the data and what is asked for, the same on all ranks. Collective.
     unsafe fn find(
         &self,
         open: &mut OpenFile,
         varid: c_int,
         buffer: *const c_void,
-    ) -> Result<(Kind, Regions)> {
-        let (stored, lengths) = open.file.ask(|format| {
-            let variable = format.var(varid)?;
-            let lengths = variable.dims.iter().map(|dim| Ok(format.dim(*dim)?.1));
-            Ok((variable.kind, lengths.collect::<Result<Vec<u64>>>()?))
-        })?;
-        let kind = self.kind.unwrap_or(stored);
+        putting: bool,
+    ) -> Result<(Kind, Request)> {
+        let memory = match self.xtype {
+            0 => Ok(None),
+            xtype => Kind::from_number(xtype).map(Some),
+        };
+        let shape = Shape::of(open, varid, putting, memory.clone())?;
+        let kind = memory?.unwrap_or(shape.kind);
         // SAFETY: promised by the caller.
-        let found = unsafe { self.regions(&lengths) };
-        let found = found.and_then(|regions| {
+        let request = unsafe { self.request(&shape) };
+        let request = request.and_then(|request| {
             // SAFETY: as above.
-            unsafe { array("the buffer", buffer.cast::<u8>(), length(kind, &regions)) }?;
-            let parts: Vec<_> = regions.iter().take(1).collect();
-            let digest = digest((varid, kind as c_int, regions.len(), parts));
-            Ok((regions, digest))
+            unsafe { array("the buffer", buffer.cast::<u8>(), request.bytes(kind)?) }?;
+            Ok(request)
         });
-        let regions = agree_same(&open.system.io.comm, "parts of a variable", found)?;
-        Ok((kind, regions))
+        Ok((kind, request_of_all(open, request)?))
     }
 
-    unsafe fn regions(&self, lengths: &[u64]) -> Result<Regions> {
-        let ndims = lengths.len();
+    unsafe fn request(&self, shape: &Shape) -> Result<Request> {
+        let ndims = shape.lengths.len();
         let read = |place: *const PIO_Offset| {
             // SAFETY: promised by the caller: NULL, or a number for each dimension.
             (!place.is_null()).then(|| unsafe { std::slice::from_raw_parts(place, ndims) })
         };
-        let start = naturals(read(self.start), &vec![0; ndims], EINVALCOORDS)?;
+        let ones = vec![1; ndims];
         let count = match &self.count {
-            Count::One => vec![1; ndims],
-            Count::Of(place) => naturals(read(*place), lengths, EEDGE)?,
+            Count::One => Some(&ones[..]),
+            Count::Of(place) => read(*place),
         };
-        let stride = naturals(read(self.stride), &vec![1; ndims], ESTRIDE)?;
-        match stride.contains(&0) {
-            true => Err(wrong(ESTRIDE, 0)),
-            false => strided_regions(&start, &count, &stride),
-        }
+        Request::new(shape, read(self.start), count, read(self.stride))
     }
 }
 
-fn wrong(code: c_int, value: i64) -> Error {
-    let text = format!("{value} is not possible here");
-    let call = "PIO";
-    Error::Format { call, code, text }
-}
-
-fn naturals(given: Option<&[i64]>, otherwise: &[u64], code: c_int) -> Result<Vec<u64>> {
-    let Some(given) = given else {
-        return Ok(otherwise.to_vec());
-    };
-    let natural = |value: &i64| u64::try_from(*value).map_err(|_| wrong(code, *value));
-    given.iter().map(natural).collect()
-}
-
-/// Regions in the order of a dense array with `count` elements in each dimension, that are `stride` apart.
-fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Regions> {
-    let mut regions = Regions::new(start.len());
-    if count.contains(&0) {
-        return Ok(regions);
-    }
-    // Dimensions up to the last with a stride are taken apart, the others are taken whole.
-    let apart = |at: &usize| stride[*at] > 1 && count[*at] > 1;
-    let apart = (0..start.len()).rev().find(apart).map_or(0, |at| at + 1);
-    let size: Vec<u64> = (0..start.len())
-        .map(|at| if at < apart { 1 } else { count[at] })
-        .collect();
-    let mut index = vec![0; apart];
-    loop {
-        let mut from = start.to_vec();
-        for at in 0..apart {
-            let moved = index[at] * stride[at];
-            from[at] = from[at].checked_add(moved).ok_or(wrong(EEDGE, i64::MAX))?;
-        }
-        regions.push(&from, &size);
-        // The next index, the last dimension fastest.
-        let Some(at) = (0..apart).rev().find(|at| index[*at] + 1 < count[*at]) else {
-            return Ok(regions);
-        };
-        index[at] += 1;
-        index[at + 1..].fill(0);
-    }
-}
-
-/// In bytes; what is too long for memory is the longest there is.
-fn length(kind: Kind, regions: &Regions) -> i64 {
-    let bytes = regions.elements().saturating_mul(kind.size() as u64);
-    bytes.try_into().unwrap_or(i64::MAX)
+/// All ranks ask for the same part.
+pub(super) fn request_of_all(open: &OpenFile, request: Result<Request>) -> Result<Request> {
+    open.system.agree_same("parts of a variable", request)
 }
 
 // ---- data as the variable has them ----
@@ -193,14 +133,14 @@ fn length(kind: Kind, regions: &Regions) -> i64 {
 #[unsafe(export_name = "inner_PIOc_put_var")]
 pub unsafe extern "C" fn PIOc_put_var(ncid: c_int, varid: c_int, buf: *const c_void) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::whole(None).put(ncid, varid, buf) }
+    unsafe { Part::whole(0).put(ncid, varid, buf) }
 }
 
 /// Reads a whole variable.
 #[unsafe(export_name = "inner_PIOc_get_var")]
 pub unsafe extern "C" fn PIOc_get_var(ncid: c_int, varid: c_int, buf: *mut c_void) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::whole(None).get(ncid, varid, buf) }
+    unsafe { Part::whole(0).get(ncid, varid, buf) }
 }
 
 /// Writes one element.
@@ -212,7 +152,7 @@ pub unsafe extern "C" fn PIOc_put_var1(
     buf: *const c_void,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::one(index, None).put(ncid, varid, buf) }
+    unsafe { Part::one(index, 0).put(ncid, varid, buf) }
 }
 
 /// Reads one element.
@@ -224,7 +164,7 @@ pub unsafe extern "C" fn PIOc_get_var1(
     buf: *mut c_void,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::one(index, None).get(ncid, varid, buf) }
+    unsafe { Part::one(index, 0).get(ncid, varid, buf) }
 }
 
 /// Writes a block: `count` elements from `start` in each dimension.
@@ -237,7 +177,7 @@ pub unsafe extern "C" fn PIOc_put_vara(
     buf: *const c_void,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::block(start, count, None).put(ncid, varid, buf) }
+    unsafe { Part::block(start, count, 0).put(ncid, varid, buf) }
 }
 
 /// Reads a block.
@@ -250,7 +190,7 @@ pub unsafe extern "C" fn PIOc_get_vara(
     buf: *mut c_void,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { Part::block(start, count, None).get(ncid, varid, buf) }
+    unsafe { Part::block(start, count, 0).get(ncid, varid, buf) }
 }
 
 /// Writes `count` elements from `start` that are `stride` apart, in each dimension.
@@ -263,7 +203,7 @@ pub unsafe extern "C" fn PIOc_put_vars(
     stride: *const PIO_Offset,
     buf: *const c_void,
 ) -> c_int {
-    let part = Part::of_vars(start, count, stride, None);
+    let part = Part::of_vars(start, count, stride, 0);
     // SAFETY: arguments of the caller.
     unsafe { part.put(ncid, varid, buf) }
 }
@@ -278,7 +218,7 @@ pub unsafe extern "C" fn PIOc_get_vars(
     stride: *const PIO_Offset,
     buf: *mut c_void,
 ) -> c_int {
-    let part = Part::of_vars(start, count, stride, None);
+    let part = Part::of_vars(start, count, stride, 0);
     // SAFETY: arguments of the caller.
     unsafe { part.get(ncid, varid, buf) }
 }
@@ -291,13 +231,13 @@ macro_rules! typed {
         #[unsafe(export_name = concat!("inner_", stringify!($put_var)))]
         pub unsafe extern "C" fn $put_var(ncid: c_int, varid: c_int, op: *const $type) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::whole(Some($kind)).put(ncid, varid, op.cast()) }
+            unsafe { Part::whole($kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($get_var)))]
         pub unsafe extern "C" fn $get_var(ncid: c_int, varid: c_int, buf: *mut $type) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::whole(Some($kind)).get(ncid, varid, buf.cast()) }
+            unsafe { Part::whole($kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($put_var1)))]
@@ -308,7 +248,7 @@ macro_rules! typed {
             op: *const $type,
         ) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::one(index, Some($kind)).put(ncid, varid, op.cast()) }
+            unsafe { Part::one(index, $kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($get_var1)))]
@@ -319,7 +259,7 @@ macro_rules! typed {
             buf: *mut $type,
         ) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::one(index, Some($kind)).get(ncid, varid, buf.cast()) }
+            unsafe { Part::one(index, $kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($put_vara)))]
@@ -331,7 +271,7 @@ macro_rules! typed {
             op: *const $type,
         ) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::block(start, count, Some($kind)).put(ncid, varid, op.cast()) }
+            unsafe { Part::block(start, count, $kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($get_vara)))]
@@ -343,7 +283,7 @@ macro_rules! typed {
             buf: *mut $type,
         ) -> c_int {
             // SAFETY: arguments of the caller.
-            unsafe { Part::block(start, count, Some($kind)).get(ncid, varid, buf.cast()) }
+            unsafe { Part::block(start, count, $kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
         #[unsafe(export_name = concat!("inner_", stringify!($put_vars)))]
@@ -355,7 +295,7 @@ macro_rules! typed {
             stride: *const PIO_Offset,
             op: *const $type,
         ) -> c_int {
-            let part = Part::of_vars(start, count, stride, Some($kind));
+            let part = Part::of_vars(start, count, stride, $kind as nc_type);
             // SAFETY: arguments of the caller.
             unsafe { part.put(ncid, varid, op.cast()) }
         }
@@ -369,7 +309,7 @@ macro_rules! typed {
             stride: *const PIO_Offset,
             buf: *mut $type,
         ) -> c_int {
-            let part = Part::of_vars(start, count, stride, Some($kind));
+            let part = Part::of_vars(start, count, stride, $kind as nc_type);
             // SAFETY: arguments of the caller.
             unsafe { part.get(ncid, varid, buf.cast()) }
         }
@@ -413,60 +353,4 @@ typed! {
     c_double, Kind::Double =>
         PIOc_put_var_double PIOc_get_var_double PIOc_put_var1_double PIOc_get_var1_double
         PIOc_put_vara_double PIOc_get_vara_double PIOc_put_vars_double PIOc_get_vars_double;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn regions(start: &[u64], count: &[u64], stride: &[u64]) -> Vec<(Vec<u64>, Vec<u64>)> {
-        let regions = strided_regions(start, count, stride).unwrap();
-        regions
-            .iter()
-            .map(|(s, c)| (s.to_vec(), c.to_vec()))
-            .collect()
-    }
-
-    #[test]
-    fn without_a_stride_there_is_one_region() {
-        assert_eq!(
-            regions(&[1, 2], &[3, 4], &[1, 1]),
-            [(vec![1, 2], vec![3, 4])]
-        );
-        assert_eq!(
-            regions(&[1, 2], &[1, 4], &[9, 1]),
-            [(vec![1, 2], vec![1, 4])]
-        );
-        assert_eq!(regions(&[], &[], &[]), [(vec![], vec![])]);
-        assert!(regions(&[0, 0], &[3, 0], &[1, 1]).is_empty());
-    }
-
-    #[test]
-    fn with_a_stride_the_elements_come_in_order() {
-        let found = regions(&[1, 0, 5], &[2, 2, 3], &[1, 4, 1]);
-        let starts = [[1, 0, 5], [1, 4, 5], [2, 0, 5], [2, 4, 5]];
-        assert_eq!(found.len(), 4);
-        for ((start, count), wanted) in found.iter().zip(starts) {
-            assert_eq!((&start[..], &count[..]), (&wanted[..], &[1, 1, 3][..]));
-        }
-        let found = regions(&[0], &[3], &[2]);
-        assert_eq!(found, [0, 2, 4].map(|at| (vec![at], vec![1])));
-    }
-
-    #[test]
-    fn places_beyond_all_are_refused() {
-        assert!(strided_regions(&[1], &[2], &[u64::MAX]).is_err());
-        let lengths = [4];
-        let refused = |start: i64, count: i64, stride: i64| {
-            let count = Count::Of(&count);
-            let part = Part::strided(&start, count, &stride, None);
-            // SAFETY: one number for the one dimension each.
-            unsafe { part.regions(&lengths) }.err().map(|e| e.code())
-        };
-        assert_eq!(refused(0, 1, 1), None);
-        assert_eq!(refused(-1, 1, 1), Some(EINVALCOORDS));
-        assert_eq!(refused(0, -1, 1), Some(EEDGE));
-        assert_eq!(refused(0, 1, 0), Some(ESTRIDE));
-        assert_eq!(refused(0, 1, -1), Some(ESTRIDE));
-    }
 }

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn PIOc_def_dim(
             text: format!("a dimension cannot have the length {len}"),
         });
         let given = given.and_then(|name| Ok((name, length?)));
-        let dim = open.ask(given, |format, (name, length)| {
+        let dim = open.change(given, |format, (name, length)| {
             format.def_dim(name, (length > 0).then_some(length))
         })?;
         // SAFETY: as above.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn PIOc_inq_dim(
     lenp: *mut PIO_Offset,
 ) -> c_int {
     on_file(ncid, |open| {
-        let (known, length) = open.file.ask(|format| format.dim(dimid))?;
+        let (known, length) = open.ask(Ok(dimid), |format, dimid| format.dim(dimid))?;
         // SAFETY: arguments of the caller.
         unsafe {
             store_name(name, NAME_ROOM, &known);
@@ -96,6 +96,8 @@ pub unsafe extern "C" fn PIOc_rename_dim(ncid: c_int, dimid: c_int, name: *const
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        open.ask(given, |format, name| format.rename_dim(dimid, name))
+        open.change(given.map(|name| (dimid, name)), |format, (dimid, name)| {
+            format.rename_dim(dimid, name)
+        })
     })
 }

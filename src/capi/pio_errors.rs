@@ -5,13 +5,13 @@
 //! environment variable STANCHION_PIO_INTERNAL is `abort`.
 
 use super::{error, guard};
-use crate::comm::mpi::MpiComm;
+use crate::comm::mpi::{self, MpiComm};
 use crate::log;
 use crate::pio::{Error, Result, error::EIO};
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 pub(super) const PIO_NOERR: c_int = 0;
 /// What a panic becomes.
@@ -41,18 +41,17 @@ impl Handler {
     }
 }
 
-thread_local! {
-    static DEFAULT: Cell<Handler> = const { Cell::new(Handler::INTERNAL) };
-}
+/// The number of a handler, for all threads.
+static DEFAULT: AtomicI32 = AtomicI32::new(Handler::INTERNAL.0);
 
 /// For new I/O systems, and for calls that name none.
 pub(super) fn default_handler() -> Handler {
-    DEFAULT.get()
+    Handler(DEFAULT.load(Ordering::Relaxed))
 }
 
 /// Returns the one until now.
 pub(super) fn set_default_handler(handler: Handler) -> Handler {
-    DEFAULT.replace(handler)
+    Handler(DEFAULT.swap(handler.0, Ordering::Relaxed))
 }
 
 /// Runs a call that belongs to no I/O system.
@@ -77,7 +76,7 @@ pub(super) fn conclude(handler: Handler, comm: Option<&MpiComm>, outcome: Result
     // Whoever failed first has its own error, all others have heard of it.
     if handler == Handler::INTERNAL && !matches!(error, Error::Peer { .. }) {
         complain(&error);
-        if let Some(comm) = comm.filter(|_| is_fatal()) {
+        if let Some(comm) = comm.filter(|_| is_fatal() && mpi::is_running()) {
             comm.abort(error.code());
         }
     }

@@ -38,7 +38,7 @@ pub unsafe extern "C" fn PIOc_createfile(
     on_system(iosysid, |system| {
         // SAFETY: arguments of the caller.
         let given = unsafe { Opening::check(ncidp, iotype, fname, mode) };
-        let opening = pio_open::agree(system, given)?;
+        let opening = system.agree_same("files", given)?;
         // SAFETY: not NULL, or the ranks had not agreed.
         unsafe { ncidp.write(opening.create(system)?) };
         Ok(())
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn PIOc_create(
         let iotype = pio_open::iotype_of(cmode);
         // SAFETY: arguments of the caller.
         let given = unsafe { Opening::check(ncidp, &iotype, path, cmode) };
-        let opening = pio_open::agree(system, given)?.filling();
+        let opening = system.agree_same("files", given.map(Opening::filling))?;
         // SAFETY: not NULL, or the ranks had not agreed.
         unsafe { ncidp.write(opening.create(system)?) };
         Ok(())
@@ -119,9 +119,10 @@ pub unsafe extern "C" fn PIOc_openfile_retry(
     on_system(iosysid, |system| {
         // SAFETY: arguments of the caller.
         let given = unsafe { Opening::check(ncidp, iotype, filename, mode) };
-        let opening = pio_open::agree(system, given)?;
+        let given = given.map(|opening| (opening, retry != 0));
+        let (opening, retry) = system.agree_same("files", given)?;
         // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe { ncidp.write(opening.open(system, retry != 0)?) };
+        unsafe { ncidp.write(opening.open(system, retry)?) };
         Ok(())
     })
 }
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn PIOc_open(
 /// Writes what is buffered and closes the file. It is closed even if that fails.
 #[unsafe(export_name = "inner_PIOc_closefile")]
 pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
-    on_system_of(ncid, || registry::take_file(ncid)?.file.close())
+    on_system_of(ncid, |_| registry::take_file(ncid)?.file.close())
 }
 
 /// Removes a file.
@@ -156,7 +157,7 @@ pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
 pub unsafe extern "C" fn PIOc_deletefile(iosysid: c_int, filename: *const c_char) -> c_int {
     on_system(iosysid, |system| {
         // SAFETY: arguments of the caller.
-        let path = system.agree(unsafe { path("filename", filename) })?;
+        let path = system.agree_same("files", unsafe { path("filename", filename) })?;
         let is_root = system.io.comm.rank() == system.io.io_root();
         system.agree(if is_root { delete(path) } else { Ok(()) })
     })
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn PIOc_set_fill(
             NC_NOFILL => Ok(false),
             other => Err(Error::Invalid(format!("{other} is not a fill mode"))),
         };
-        let was_filled = open.ask(given, |format, fill| format.set_fill(fill))?;
+        let was_filled = open.change(given, |format, fill| format.set_fill(fill))?;
         // SAFETY: arguments of the caller.
         unsafe { ptr::store(old_modep, if was_filled { NC_FILL } else { NC_NOFILL }) };
         Ok(())

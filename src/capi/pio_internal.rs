@@ -5,7 +5,7 @@ use super::pio_errors::status;
 use super::pio_types::{PIO_Offset, nc_type};
 use super::ptr;
 use crate::comm::mpi::{MPI_Datatype, Number};
-use crate::pio::{Kind, Result};
+use crate::pio::Kind;
 use std::ffi::{c_int, c_void};
 
 /// MPI's type for one of PIO, and its size. Both may be NULL.
@@ -48,11 +48,8 @@ pub unsafe extern "C" fn PIOc_put_vars_tc(
     xtype: nc_type,
     buf: *const c_void,
 ) -> c_int {
-    match kind_of(xtype) {
-        // SAFETY: arguments of the caller.
-        Ok(kind) => unsafe { Part::of_vars(start, count, stride, kind).put(ncid, varid, buf) },
-        Err(error) => status(|| Err(error)),
-    }
+    // SAFETY: arguments of the caller.
+    unsafe { Part::of_vars(start, count, stride, xtype).put(ncid, varid, buf) }
 }
 
 /// PIOc_get_vars with data of type `xtype`, or of the variable's if that is 0.
@@ -66,16 +63,6 @@ pub unsafe extern "C" fn PIOc_get_vars_tc(
     xtype: nc_type,
     buf: *mut c_void,
 ) -> c_int {
-    match kind_of(xtype) {
-        // SAFETY: arguments of the caller.
-        Ok(kind) => unsafe { Part::of_vars(start, count, stride, kind).get(ncid, varid, buf) },
-        Err(error) => status(|| Err(error)),
-    }
-}
-
-fn kind_of(xtype: nc_type) -> Result<Option<Kind>> {
-    match xtype {
-        0 => Ok(None),
-        xtype => Kind::from_number(xtype).map(Some),
-    }
+    // SAFETY: arguments of the caller.
+    unsafe { Part::of_vars(start, count, stride, xtype).get(ncid, varid, buf) }
 }

@@ -2,15 +2,15 @@
 
 use super::pio_errors::{self, Handler, PIO_NOERR, number, status};
 use super::pio_map;
-use super::pio_registry::{self as registry, System, digest, on_system};
+use super::pio_registry::{self as registry, System, on_system, same};
 use super::pio_types::{c_bool, rearr_opt_t};
 use super::{guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
 use crate::log;
 use crate::pio::iosystem::{Flow, FlowControl};
-use crate::pio::{Error, IoSystem, Placement, Rearranger, Result, agree_same};
-use std::ffi::{CStr, c_char, c_int};
-use std::rc::Rc;
+use crate::pio::{Error, IoSystem, Placement, Rearranger, Result};
+use std::ffi::{c_char, c_int};
+use std::sync::Arc;
 
 /// The iosysid that stands for those to come.
 const PIO_DEFAULT: c_int = -1;
@@ -95,23 +95,16 @@ unsafe fn init(
     iosysidp: *mut c_int,
 ) -> Result<()> {
     let comm = MpiComm::private(user)?;
-    let Placement {
-        tasks,
-        stride,
-        base,
-    } = placement;
-    let wanted = digest((tasks, stride, base, rearr));
     let given = rearranger(rearr, Rearranger::Subset).and_then(|rearranger| {
         let flow = options.map(rearr_opt_t::to_flow).transpose()?;
-        Ok((rearranger, flow.unwrap_or_default()))
+        match iosysidp.is_null() {
+            true => Err(Error::Null("iosysidp")),
+            false => Ok((placement, rearranger, flow.unwrap_or_default())),
+        }
     });
-    let given = given.and_then(|given| match iosysidp.is_null() {
-        true => Err(Error::Null("iosysidp")),
-        false => Ok((given, wanted)),
-    });
-    let (rearranger, flow) = agree_same(&comm, "I/O systems", given)?;
+    let (placement, rearranger, flow) = same(&comm, "I/O systems", given)?;
     let io = IoSystem::new(&comm, placement, rearranger)?;
-    io.flow.set(flow);
+    io.set_flow(flow);
     let id = registry::add_system(io)?;
     // SAFETY: not NULL, or the ranks had not agreed.
     unsafe { iosysidp.write(id) };
@@ -136,7 +129,7 @@ pub extern "C" fn PIOc_free_iosystem(iosysid: c_int) -> c_int {
     PIOc_finalize(iosysid)
 }
 
-fn finalize(system: &Rc<System>) -> Result<()> {
+fn finalize(system: &Arc<System>) -> Result<()> {
     let mut outcome = Ok(());
     for id in registry::files_of(system.id) {
         log!(
@@ -249,10 +242,8 @@ fn set_handler(iosysid: c_int, method: c_int) -> Result<c_int> {
         return Ok(pio_errors::set_default_handler(handler).number());
     }
     let system = registry::system(iosysid)?;
-    Ok(system
-        .handler
-        .replace(Handler::from_number(method)?)
-        .number())
+    let handler = Handler::from_number(method)?;
+    Ok(system.set_handler(handler).number())
 }
 
 /// As PIOc_Set_IOSystem_Error_Handling for the I/O system of an open file.
@@ -270,6 +261,9 @@ pub extern "C" fn PIOc_Set_File_Error_Handling(ncid: c_int, method: c_int) -> c_
 /// at most `max_pend_req` messages are under way at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number),
 /// a sender waits until it is asked (`hs`) and does not wait for its messages one by one (`isend`). Otherwise all
 /// messages are under way at once.
+///
+/// # Collective
+/// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(export_name = "inner_PIOc_set_rearr_opts")]
 pub extern "C" fn PIOc_set_rearr_opts(
     iosysid: c_int,
@@ -288,17 +282,19 @@ pub extern "C" fn PIOc_set_rearr_opts(
         (enable_hs_c2i, enable_isend_c2i, max_pend_req_c2i),
         (enable_hs_i2c, enable_isend_i2c, max_pend_req_i2c),
     );
-    // As upstream: wrong options are found before a wrong id.
-    match options.to_flow() {
-        Ok(flow) => on_system(iosysid, |system| {
-            system.io.flow.set(flow);
+    match (options.to_flow(), registry::system(iosysid)) {
+        // As upstream: wrong options are found before a wrong id.
+        (Err(error), Err(_)) => status(|| Err(error)),
+        (flow, _) => on_system(iosysid, |system| {
+            system
+                .io
+                .set_flow(system.agree_same("flow controls", flow)?);
             Ok(())
         }),
-        Err(error) => status(|| Err(error)),
     }
 }
 
-/// Gives a hint to MPI-IO for files that are created or opened from now on.
+/// Gives a hint to MPI-IO for files that are created or opened from now on. Not collective.
 #[unsafe(export_name = "inner_PIOc_set_hint")]
 pub unsafe extern "C" fn PIOc_set_hint(
     iosysid: c_int,
@@ -310,16 +306,9 @@ pub unsafe extern "C" fn PIOc_set_hint(
         let (hint, value) = unsafe { (ptr::text(hint), ptr::text(hintval)) };
         let hint = hint.ok_or(Error::Null("hint"))?;
         let value = value.ok_or(Error::Null("hintval"))?;
-        set_hint(system, hint, value);
+        system.set_hint(hint.into(), value.into());
         Ok(())
     })
-}
-
-/// The last value of a hint counts.
-fn set_hint(system: &System, hint: &CStr, value: &CStr) {
-    let mut hints = system.hints.borrow_mut();
-    hints.retain(|(known, _)| known.as_c_str() != hint);
-    hints.push((hint.into(), value.into()));
 }
 
 impl rearr_opt_t {

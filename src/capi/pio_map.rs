@@ -4,7 +4,7 @@ use super::pio_args::{NAME_ROOM, array, name, path, store_name};
 use super::pio_decomp::{Given, dims, make};
 use super::pio_errors::status;
 use super::pio_open::Opening;
-use super::pio_registry::{self as registry, System, on_system};
+use super::pio_registry::{self as registry, System, on_system, same};
 use super::pio_types::PIO_Offset;
 use super::{alloc, pio, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
@@ -14,7 +14,7 @@ use crate::pio::{Decomp, Error, Result, agree};
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether an I/O system was made by Fortran: SCORPIO then writes dimensions in its order.
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn PIOc_readmap(
             // SAFETY: arguments of the caller.
             false => unsafe { path("file", file) },
         };
-        let read = map_file::read(&comm, file_path(agree(&comm, given)?))?;
+        let read = map_file::read(&comm, file_path(same(&comm, "files", given)?))?;
         let (dims, entries) = agree(&comm, copies(&read))?;
         // SAFETY: not NULL, or the ranks had not agreed.
         unsafe {
@@ -203,15 +203,12 @@ unsafe fn write_map(
     status(|| {
         let comm = MpiComm::private(comm)?;
         // SAFETY: promised by the caller.
-        let given = unsafe {
-            (
-                path("file", file),
-                dims(ndims, gdims),
-                array("map", map, maplen),
-            )
-        };
-        let given = given.0.and_then(|file| Ok((file, given.1?, given.2?)));
-        let (file, dims, map) = agree(&comm, given)?;
+        let (map, dims) = unsafe { (array("map", map, maplen), dims(ndims, gdims)) };
+        // SAFETY: as above.
+        let given = unsafe { path("file", file) }.and_then(|file| Ok((file, dims?)));
+        let given = given.and_then(|given| map.clone().and(Ok(given)));
+        let (file, dims) = same(&comm, "files or dimensions", given)?;
+        let map = map?;
         map_file::write(&comm, file_path(file), style, &in_order(dims), map)
     })
 }
@@ -236,11 +233,17 @@ pub unsafe extern "C" fn PIOc_write_decomp(
     comm: MPI_Comm,
 ) -> c_int {
     on_system(iosysid, |system| {
-        let comm = system.agree(MpiComm::private(comm).map_err(Error::from))?;
+        let decomp = registry::decomp_of(system, ioid);
         // SAFETY: arguments of the caller.
         let given = unsafe { path("file", file) };
-        let given = given.and_then(|file| Ok((file, registry::decomp(ioid)?.decomp)));
-        let (file, decomp) = system.agree(given)?;
+        let given = given.and_then(|file| match mpi::is_null(comm) {
+            true => Err(Error::Null("comm")),
+            false => Ok((file, decomp.as_ref().map_err(Error::clone)?.number)),
+        });
+        // Before `comm` is used, which not all ranks may have.
+        let (file, _) = system.agree_same("files or decompositions", given)?;
+        let decomp = decomp?;
+        let comm = system.agree(MpiComm::private(comm).map_err(Error::from))?;
         let style = match cfg!(feature = "pio_ncar") {
             true => Style::Ncar,
             false => Style::Scorpio { ioid },
@@ -268,14 +271,22 @@ pub unsafe extern "C" fn PIOc_write_nc_decomp(
     fortran_order: c_int,
 ) -> c_int {
     on_system(iosysid, |system| {
-        let decomp = registry::decomp(ioid).map(|held| held.decomp);
+        let decomp = registry::decomp_of(system, ioid);
         // SAFETY: arguments of the caller.
         let about = unsafe { about(title, history, fortran_order != 0) };
         // SAFETY: as above.
         let given = unsafe { Opening::by_mode(filename, cmode) };
-        let given = given.and_then(|opening| Ok((opening, decomp?, about?)));
-        let (opening, decomp, about) = system.agree(given)?;
-        write_nc(system, opening, &decomp, &about)
+        let given = given.and_then(|opening| {
+            let (decomp, about) = (decomp.clone()?, about.as_ref().map_err(Error::clone)?);
+            let texts = (
+                about.title.is_some(),
+                about.history.is_some(),
+                about.fortran,
+            );
+            Ok((opening, decomp.number, texts))
+        });
+        let (opening, ..) = system.agree_same("files or decompositions", given)?;
+        write_nc(system, opening, &*decomp?, &about?)
     })
 }
 
@@ -293,7 +304,7 @@ unsafe fn about(title: *const c_char, history: *const c_char, fortran: bool) -> 
     })
 }
 
-fn write_nc(system: &Rc<System>, opening: Opening, decomp: &Decomp, about: &About) -> Result<()> {
+fn write_nc(system: &Arc<System>, opening: Opening, decomp: &Decomp, about: &About) -> Result<()> {
     let opening = match decomp_file::is_small(&decomp.dims) {
         true => opening,
         false => opening.with_large_numbers(),
@@ -330,7 +341,7 @@ pub unsafe extern "C" fn PIOc_read_nc_decomp(
             true => Err(Error::Null("ioid")),
             false => given,
         };
-        let stored = read_nc(system, system.agree(given)?)?;
+        let stored = read_nc(system, system.agree_same("files", given)?)?;
         let given = Given::new(system, pio_type, stored.dims, &stored.map, None);
         let id = make(system, given)?;
         // SAFETY: arguments of the caller; `ioid` is not NULL, or the ranks had not agreed.
@@ -345,9 +356,9 @@ pub unsafe extern "C" fn PIOc_read_nc_decomp(
     })
 }
 
-fn read_nc(system: &Rc<System>, opening: Opening) -> Result<Stored> {
+fn read_nc(system: &Arc<System>, opening: Opening) -> Result<Stored> {
     let mut file = opening.open_file(system)?;
-    let stored = decomp_file::read(&mut file);
+    let stored = decomp_file::read(&mut file, opening.file_length());
     let closed = file.close();
     stored.and_then(|stored| closed.map(|()| stored))
 }

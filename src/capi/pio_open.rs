@@ -1,14 +1,16 @@
 //! Creating and opening files: arguments, I/O types, which rank opens what.
 
 use super::pio_args::path;
-use super::pio_registry::{self as registry, System, digest};
+use super::pio_registry::{self as registry, System};
 use crate::comm::Comm;
 use crate::comm::mpi::MpiComm;
 use crate::log;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
-use crate::pio::{Error, File, Result, agree_same};
-use std::ffi::{CStr, CString, c_char, c_int};
-use std::rc::Rc;
+use crate::pio::{Error, File, Result};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
 
 const NC_WRITE: c_int = 1;
 const NC_64BIT_DATA: c_int = 0x20;
@@ -34,6 +36,7 @@ pub(super) fn iotype_of(mode: c_int) -> c_int {
 }
 
 /// What is to be opened, and how.
+#[derive(Hash)]
 pub(super) struct Opening<'a> {
     iotype: c_int,
     path: &'a CStr,
@@ -89,11 +92,11 @@ impl<'a> Opening<'a> {
         self
     }
 
-    pub(super) fn create(&self, system: &Rc<System>) -> Result<c_int> {
+    pub(super) fn create(&self, system: &Arc<System>) -> Result<c_int> {
         registry::add_file(system.clone(), self.create_file(system)?, 0)
     }
 
-    pub(super) fn create_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
+    pub(super) fn create_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
         check_available(system, self.iotype)?;
         let created = self.start(system, self.iotype, Start::CREATE);
         let mut file = File::new(system.io.clone(), created, self.iotype == PNETCDF)?;
@@ -104,7 +107,7 @@ impl<'a> Opening<'a> {
     }
 
     /// `retry`: as netCDF, where that may help.
-    pub(super) fn open(&self, system: &Rc<System>, retry: bool) -> Result<c_int> {
+    pub(super) fn open(&self, system: &Arc<System>, retry: bool) -> Result<c_int> {
         let mut file = match self.open_as(system, self.iotype) {
             Err(error) if retry && self.may_be_netcdf(&error) => {
                 log!(
@@ -120,8 +123,14 @@ impl<'a> Opening<'a> {
         registry::add_file(system.clone(), file, vars)
     }
 
-    pub(super) fn open_file(&self, system: &Rc<System>) -> Result<File<MpiComm>> {
+    pub(super) fn open_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
         self.open_as(system, self.iotype)
+    }
+
+    /// Where it can be told: the name may have a prefix that only MPI-IO knows.
+    pub(super) fn file_length(&self) -> Option<u64> {
+        let path = Path::new(OsStr::from_bytes(self.path.to_bytes()));
+        std::fs::metadata(path).ok().map(|known| known.len())
     }
 
     fn may_be_netcdf(&self, error: &Error) -> bool {
@@ -129,7 +138,7 @@ impl<'a> Opening<'a> {
         known && format::available(NETCDF) && WRONG_KIND.contains(&error.code())
     }
 
-    fn open_as(&self, system: &Rc<System>, iotype: c_int) -> Result<File<MpiComm>> {
+    fn open_as(&self, system: &Arc<System>, iotype: c_int) -> Result<File<MpiComm>> {
         check_available(system, iotype)?;
         let opened = self.start(system, iotype, Start::OPEN);
         let mut file = File::new(system.io.clone(), opened, iotype == PNETCDF)?;
@@ -150,8 +159,7 @@ impl<'a> Opening<'a> {
             return Ok(None);
         };
         if iotype == PNETCDF {
-            let hints = system.hints.borrow();
-            return (start.parallel)(io, self.path, self.mode, &hints).map(Some);
+            return (start.parallel)(io, self.path, self.mode, &system.hints()).map(Some);
         }
         match io.rank() {
             0 => (start.serial)(self.path, self.mode).map(Some),
@@ -166,15 +174,6 @@ fn check_available(system: &System, iotype: c_int) -> Result<()> {
         Ok(()) => Ok(()),
         failed => system.agree(failed),
     }
-}
-
-/// All ranks ask for the same, or none gets anything.
-pub(super) fn agree<'a>(system: &System, given: Result<Opening<'a>>) -> Result<Opening<'a>> {
-    let given = given.map(|opening| {
-        let digest = digest((opening.iotype, opening.mode, opening.path));
-        (opening, digest)
-    });
-    agree_same(&system.io.comm, "files", given)
 }
 
 type Parallel = fn(&MpiComm, &CStr, i32, &[(CString, CString)]) -> Result<Box<dyn Format>>;

@@ -1,25 +1,29 @@
-//! What the ids of PIO stand for. They belong to the thread that made them, as its communicators do.
+//! What the ids of PIO stand for, in all threads.
+//!
+//! The lock around them is held to look something up, never while ranks talk or a file library works: those that are
+//! in a call share what they have found. An open file belongs to the thread that is in a call with it; another one
+//! that comes meanwhile is refused.
 
 use super::guard;
 use super::pio_errors::{self, Handler, conclude};
-use crate::comm::mpi::MpiComm;
+use crate::comm;
+use crate::comm::mpi::{self, MpiComm};
 use crate::pio::error::EIO;
 use crate::pio::file::Shared;
 use crate::pio::format::Format;
-use crate::pio::{Decomp, Error, File, IoSystem, Result, agree};
-use std::cell::{Cell, RefCell};
+use crate::pio::{Decomp, Error, File, IoSystem, Result, agree, agree_same};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_int};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An I/O system, with what only the C layer knows of it.
 pub(super) struct System {
     pub(super) id: c_int,
-    pub(super) io: Rc<IoSystem<MpiComm>>,
-    pub(super) handler: Cell<Handler>,
+    pub(super) io: Arc<IoSystem<MpiComm>>,
+    handler: Mutex<Handler>,
     /// For MPI-IO, in the order they were given.
-    pub(super) hints: RefCell<Vec<(CString, CString)>>,
+    hints: Mutex<Vec<(CString, CString)>>,
 }
 
 impl System {
@@ -28,31 +32,68 @@ impl System {
         agree(&self.io.comm, local)
     }
 
-    pub(super) fn conclude(&self, outcome: Result<()>) -> c_int {
-        conclude(self.handler.get(), Some(&self.io.comm), outcome)
+    /// As [`System::agree`] for what all ranks must ask for alike; `what` names it in the plural.
+    pub(super) fn agree_same<T: Hash>(&self, what: &str, given: Result<T>) -> Result<T> {
+        same(&self.io.comm, what, given)
     }
+
+    pub(super) fn conclude(&self, outcome: Result<()>) -> c_int {
+        conclude(*locked(&self.handler), Some(&self.io.comm), outcome)
+    }
+
+    /// Returns the one until now.
+    pub(super) fn set_handler(&self, handler: Handler) -> Handler {
+        std::mem::replace(&mut locked(&self.handler), handler)
+    }
+
+    pub(super) fn hints(&self) -> Vec<(CString, CString)> {
+        locked(&self.hints).clone()
+    }
+
+    /// The last value of a hint counts.
+    pub(super) fn set_hint(&self, hint: CString, value: CString) {
+        let mut hints = locked(&self.hints);
+        hints.retain(|(known, _)| *known != hint);
+        hints.push((hint, value));
+    }
+}
+
+/// All ranks of `comm` give the same, or each of them gets an error.
+pub(super) fn same<T: Hash>(comm: &MpiComm, what: &str, given: Result<T>) -> Result<T> {
+    let given = given.map(|given| {
+        let digest = digest(&given);
+        (given, digest)
+    });
+    agree_same(comm, what, given)
 }
 
 /// A decomposition and the I/O system it was made for.
 #[derive(Clone)]
 pub(super) struct HeldDecomp {
     pub(super) system: c_int,
-    pub(super) decomp: Rc<Decomp>,
+    pub(super) decomp: Arc<Decomp>,
 }
 
 /// An open file.
 pub(super) struct OpenFile {
-    pub(super) system: Rc<System>,
+    pub(super) system: Arc<System>,
     pub(super) file: File<MpiComm>,
     /// The number of its variables, so that a rank can tell a wrong one without asking.
     pub(super) vars: c_int,
 }
 
+/// A file under its id.
+struct KnownFile {
+    system: Arc<System>,
+    /// Absent while a call is under way.
+    open: Option<OpenFile>,
+}
+
 /// Ids as upstream gives them out: ascending and never used again.
 struct Registry {
-    systems: BTreeMap<c_int, Rc<System>>,
+    systems: BTreeMap<c_int, Arc<System>>,
     decomps: BTreeMap<c_int, HeldDecomp>,
-    files: BTreeMap<c_int, OpenFile>,
+    files: BTreeMap<c_int, KnownFile>,
     next_system: c_int,
     next_decomp: c_int,
     next_file: c_int,
@@ -63,20 +104,22 @@ const SYSTEM_STEP: c_int = 1 << 16;
 const FIRST_DECOMP: c_int = 512;
 const FIRST_FILE: c_int = 128;
 
-thread_local! {
-    static REGISTRY: RefCell<Registry> = const { RefCell::new(Registry {
-        systems: BTreeMap::new(),
-        decomps: BTreeMap::new(),
-        files: BTreeMap::new(),
-        next_system: SYSTEM_STEP,
-        next_decomp: FIRST_DECOMP,
-        next_file: FIRST_FILE,
-    }) };
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    systems: BTreeMap::new(),
+    decomps: BTreeMap::new(),
+    files: BTreeMap::new(),
+    next_system: SYSTEM_STEP,
+    next_decomp: FIRST_DECOMP,
+    next_file: FIRST_FILE,
+});
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Nothing that talks to others or calls back runs in `work`: it may want the registry itself.
+/// Nothing that talks to others, calls back or drops what it has found runs in `work`: it would wait for the lock.
 fn with<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
-    REGISTRY.with_borrow_mut(work)
+    work(&mut locked(&REGISTRY))
 }
 
 /// The next id, or an error once all are used up.
@@ -92,11 +135,19 @@ fn no_such(what: &'static str, id: c_int) -> Error {
     Error::NoSuch { what, id }
 }
 
-/// A number that differs, as good as always, where `wanted` does: for [`crate::pio::agree_same`].
+/// Hash of arguments, by which ranks compare them.
 pub(super) fn digest(wanted: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     wanted.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Every call on an id passes here. Without MPI there is nobody to talk to, and the file libraries would abort.
+fn check_running() -> Result<()> {
+    match mpi::is_running() {
+        true => Ok(()),
+        false => Err(comm::Error::NotRunning.into()),
+    }
 }
 
 // ---- I/O systems ----
@@ -106,16 +157,16 @@ pub(super) fn add_system(io: IoSystem<MpiComm>) -> Result<c_int> {
         let id = take_id(&mut known.next_system, SYSTEM_STEP)?;
         let system = System {
             id,
-            io: Rc::new(io),
-            handler: Cell::new(pio_errors::default_handler()),
-            hints: RefCell::default(),
+            io: Arc::new(io),
+            handler: Mutex::new(pio_errors::default_handler()),
+            hints: Mutex::default(),
         };
-        known.systems.insert(id, Rc::new(system));
+        known.systems.insert(id, Arc::new(system));
         Ok(id)
     })
 }
 
-pub(super) fn system(id: c_int) -> Result<Rc<System>> {
+pub(super) fn system(id: c_int) -> Result<Arc<System>> {
     let found = with(|known| known.systems.get(&id).cloned());
     found.ok_or_else(|| no_such("I/O system", id))
 }
@@ -123,10 +174,8 @@ pub(super) fn system(id: c_int) -> Result<Rc<System>> {
 /// Those that are still open.
 pub(super) fn files_of(system: c_int) -> Vec<c_int> {
     with(|known| {
-        let of_system = known
-            .files
-            .iter()
-            .filter(|(_, open)| open.system.id == system);
+        let files = known.files.iter();
+        let of_system = files.filter(|(_, file)| file.system.id == system);
         of_system.map(|(id, _)| *id).collect()
     })
 }
@@ -143,17 +192,22 @@ pub(super) fn remove_system(id: c_int) {
 }
 
 /// Runs a call on an I/O system.
-pub(super) fn on_system(id: c_int, body: impl FnOnce(&Rc<System>) -> Result<()>) -> c_int {
-    guard(EIO, || match system(id) {
-        Ok(system) => system.conclude(body(&system)),
+pub(super) fn on_system(id: c_int, body: impl FnOnce(&Arc<System>) -> Result<()>) -> c_int {
+    guard(EIO, || run_on(system(id), body))
+}
+
+/// A rank that names no I/O system gets its error at once: there is nobody whom it could tell.
+fn run_on(system: Result<Arc<System>>, body: impl FnOnce(&Arc<System>) -> Result<()>) -> c_int {
+    match system {
+        Ok(system) => system.conclude(check_running().and_then(|()| body(&system))),
         Err(error) => conclude(pio_errors::default_handler(), None, Err(error)),
-    })
+    }
 }
 
 // ---- decompositions ----
 
 pub(super) fn add_decomp(system: c_int, decomp: Decomp) -> Result<c_int> {
-    let decomp = Rc::new(decomp);
+    let decomp = Arc::new(decomp);
     with(|known| {
         let id = take_id(&mut known.next_decomp, 1)?;
         known.decomps.insert(id, HeldDecomp { system, decomp });
@@ -166,6 +220,17 @@ pub(super) fn decomp(id: c_int) -> Result<HeldDecomp> {
     found.ok_or_else(|| no_such("decomposition", id))
 }
 
+/// A decomposition of that I/O system.
+pub(super) fn decomp_of(system: &System, id: c_int) -> Result<Arc<Decomp>> {
+    let held = decomp(id)?;
+    match held.system == system.id {
+        true => Ok(held.decomp),
+        false => Err(Error::Invalid(format!(
+            "decomposition {id} belongs to another I/O system"
+        ))),
+    }
+}
+
 pub(super) fn remove_decomp(id: c_int) -> Result<()> {
     let found = with(|known| known.decomps.remove(&id));
     found.map(drop).ok_or_else(|| no_such("decomposition", id))
@@ -173,11 +238,16 @@ pub(super) fn remove_decomp(id: c_int) -> Result<()> {
 
 // ---- files ----
 
-pub(super) fn add_file(system: Rc<System>, file: File<MpiComm>, vars: c_int) -> Result<c_int> {
+pub(super) fn add_file(system: Arc<System>, file: File<MpiComm>, vars: c_int) -> Result<c_int> {
     with(|known| {
         let id = take_id(&mut known.next_file, 1)?;
-        let open = OpenFile { system, file, vars };
-        known.files.insert(id, open);
+        let open = OpenFile {
+            system: system.clone(),
+            file,
+            vars,
+        };
+        let open = Some(open);
+        known.files.insert(id, KnownFile { system, open });
         Ok(id)
     })
 }
@@ -186,52 +256,89 @@ pub(super) fn is_open(id: c_int) -> bool {
     with(|known| known.files.contains_key(&id))
 }
 
+/// Takes a file out for good.
 pub(super) fn take_file(id: c_int) -> Result<OpenFile> {
-    let found = with(|known| known.files.remove(&id));
-    found.ok_or_else(|| no_such("file", id))
+    let open = lend(id)?;
+    let gone = with(|known| known.files.remove(&id));
+    drop(gone);
+    Ok(open)
+}
+
+/// The file, for the thread that asks first. The id stays.
+fn lend(id: c_int) -> Result<OpenFile> {
+    let found = with(|known| known.files.get_mut(&id).map(|file| file.open.take()));
+    let found = found.ok_or_else(|| no_such("file", id))?;
+    let in_use = || Error::Invalid(format!("file {id} is in use by another thread"));
+    found.ok_or_else(in_use)
 }
 
 /// The I/O system of a file.
-pub(super) fn system_of(file: c_int) -> Result<Rc<System>> {
-    let found = with(|known| known.files.get(&file).map(|open| open.system.clone()));
+pub(super) fn system_of(file: c_int) -> Result<Arc<System>> {
+    let found = with(|known| known.files.get(&file).map(|file| file.system.clone()));
     found.ok_or_else(|| no_such("file", file))
 }
 
 /// Runs a call on a file.
 pub(super) fn on_file(id: c_int, body: impl FnOnce(&mut OpenFile) -> Result<()>) -> c_int {
-    on_system_of(id, || with_file(id, body))
+    on_system_of(id, |_| with_file(id, body))
 }
 
 /// Runs a call on the I/O system of a file.
-pub(super) fn on_system_of(file: c_int, body: impl FnOnce() -> Result<()>) -> c_int {
-    guard(EIO, || match system_of(file) {
-        Ok(system) => system.conclude(body()),
-        Err(error) => conclude(pio_errors::default_handler(), None, Err(error)),
-    })
+pub(super) fn on_system_of(file: c_int, body: impl FnOnce(&Arc<System>) -> Result<()>) -> c_int {
+    guard(EIO, || run_on(system_of(file), body))
 }
 
-/// The file is out of the registry meanwhile: a panic leaves it closed.
+/// A file that is lent to a call. A panic leaves it closed and its id unknown.
+struct Lent {
+    id: c_int,
+    open: Option<OpenFile>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        let gone = with(|known| match (open, std::thread::panicking()) {
+            (Some(open), false) => {
+                let known = known.files.get_mut(&self.id);
+                known.and_then(|file| file.open.replace(open))
+            }
+            (open, _) => {
+                known.files.remove(&self.id);
+                open
+            }
+        });
+        drop(gone);
+    }
+}
+
 pub(super) fn with_file<T>(id: c_int, body: impl FnOnce(&mut OpenFile) -> Result<T>) -> Result<T> {
-    let mut open = take_file(id)?;
-    let outcome = body(&mut open);
-    with(|known| known.files.insert(id, open));
-    outcome
+    let open = Some(lend(id)?);
+    let mut lent = Lent { id, open };
+    let open = lent.open.as_mut().ok_or_else(|| no_such("file", id))?;
+    body(open)
 }
 
 impl OpenFile {
-    pub(super) fn agree<T>(&self, local: Result<T>) -> Result<T> {
-        self.system.agree(local)
-    }
-
-    /// As [`File::ask`] with arguments that each rank has checked for itself: nothing is asked unless all have
-    /// found them right.
-    pub(super) fn ask<A, T: Shared>(
+    /// Makes a call that changes the file where it is open, once all ranks have given the same arguments and found
+    /// them right; tells all ranks the first I/O task's answer. Only what is in `given` is compared.
+    pub(super) fn change<A: Hash, T: Shared>(
         &mut self,
         given: Result<A>,
         call: impl FnOnce(&mut dyn Format, A) -> Result<T>,
     ) -> Result<T> {
-        let given = self.agree(given)?;
+        let given = self.system.agree_same(ARGUMENTS, given)?;
         self.file.ask(|format| call(format, given))
+    }
+
+    /// As [`OpenFile::change`] for a call that only asks: arguments and answer take one message.
+    pub(super) fn ask<A: Hash, T: Shared>(
+        &mut self,
+        given: Result<A>,
+        call: impl FnOnce(&mut dyn Format, A) -> Result<T>,
+    ) -> Result<T> {
+        let digest = given.as_ref().map_or(0, digest);
+        self.file
+            .ask_same(ARGUMENTS, given.map(|given| (given, digest)), call)
     }
 
     /// Whether there is such a variable. Local.
@@ -248,6 +355,9 @@ impl OpenFile {
         }
     }
 }
+
+/// What ranks must give alike, in the text of the error.
+const ARGUMENTS: &str = "things of a file";
 
 fn not_found(code: c_int, text: String) -> Error {
     let call = "PIO";

@@ -24,7 +24,7 @@ pub unsafe extern "C" fn PIOc_def_var(
         // SAFETY: as above.
         let given = unsafe { self::name("name", name) };
         let given = given.and_then(|name| Ok((name, Kind::from_number(xtype)?, dims?)));
-        let var = open.ask(given, |format, (name, kind, dims)| {
+        let var = open.change(given, |format, (name, kind, dims)| {
             format.def_var(name, kind, dims)
         })?;
         open.vars = open.vars.max(var + 1);
@@ -106,7 +106,7 @@ unsafe fn inq_var(
     nattsp: *mut c_int,
 ) -> c_int {
     on_file(ncid, |open| {
-        let variable = open.file.ask(|format| format.var(varid))?;
+        let variable = open.ask(Ok(varid), |format, varid| format.var(varid))?;
         // SAFETY: promised by the caller.
         unsafe {
             store_name(name.0, name.1, &variable.name);
@@ -248,7 +248,9 @@ pub unsafe extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: *const
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
         let given = unsafe { self::name("name", name) };
-        open.ask(given, |format, name| format.rename_var(varid, name))
+        open.change(given.map(|name| (varid, name)), |format, (varid, name)| {
+            format.rename_var(varid, name)
+        })
     })
 }
 
@@ -303,7 +305,8 @@ pub unsafe extern "C" fn PIOc_def_var_fill(
             Ok(true) if fill_value.is_null() => Err(Error::Null("fill_value")),
             fill => fill,
         };
-        open.ask(fill, |format, fill| {
+        let given = fill.map(|fill| (varid, fill, fill_value.is_null()));
+        open.change(given, |format, (varid, fill, _)| {
             let size = format.var(varid)?.kind.size();
             // SAFETY: arguments of the caller: one element of the variable's type.
             let value = (!fill_value.is_null())
@@ -332,7 +335,7 @@ pub unsafe extern "C" fn PIOc_inq_var_fill(
     fill_valuep: *mut c_void,
 ) -> c_int {
     on_file(ncid, |open| {
-        let (filled, value) = open.file.ask(|format| format.inq_var_fill(varid))?;
+        let (filled, value) = open.ask(Ok(varid), |format, varid| format.inq_var_fill(varid))?;
         // SAFETY: arguments of the caller.
         unsafe {
             ptr::store(no_fill, (!filled).into());

@@ -71,7 +71,8 @@ fn begin(open: &mut OpenFile, varid: c_int, record: PIO_Offset, kind: Option<Kin
     let record = i32::try_from(record);
     let record = record.map_err(|_| Error::Invalid("there is no such record".into()));
     let record = open.check_var(varid).and(record);
-    let frame = open.ask(record, |format, frame| {
+    let given = record.map(|frame| (varid, frame, kind));
+    let frame = open.ask(given, |format, (varid, frame, kind)| {
         let stored = format.var(varid)?.kind;
         match kind {
             Some(kind) if kind != stored => Err(Error::Kind(kind as i32)),

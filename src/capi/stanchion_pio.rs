@@ -4,7 +4,7 @@ use super::pio_errors::status;
 use super::pio_registry::{self as registry, System, on_system};
 use super::{guard, pio_args, ptr};
 use crate::pio::error::EIO;
-use crate::pio::{Decomp, Error, Outside, Result, exchange};
+use crate::pio::{Decomp, Error, Outside, Result, agree_same, exchange};
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn stanchion_pio_to_io(
             let array = unsafe { pio_args::array("array", array.cast::<u8>(), bytes as i64) }?;
             exchange::pack(&system.io, &decomp.plan, size, array)
         });
-        let packed = system.agree(given)?;
+        let packed = agree_on(system, decomp, given)?;
         let fill = match fill.is_null() {
             true => decomp.kind.default_fill(),
             // SAFETY: arguments of the caller: one element.
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn stanchion_pio_to_compute(
             (array.is_null(), array_length),
             (held.is_null(), held_length),
         );
-        system.agree(given)?;
+        agree_on(system, decomp, given)?;
         let bytes = decomp.plan.held_len() as usize * size;
         // SAFETY: as long as was checked.
         let held = unsafe { pio_args::array("held", held.cast::<u8>(), bytes as i64) }?;
@@ -184,6 +184,12 @@ pub unsafe extern "C" fn stanchion_pio_to_compute(
         };
         exchange::to_compute(&system.io, &decomp.plan, size, held, array)
     })
+}
+
+/// All ranks have found their arrays right and name the same decomposition.
+fn agree_on<T>(system: &System, decomp: &Decomp, given: Result<T>) -> Result<T> {
+    let given = given.map(|given| (given, decomp.number));
+    agree_same(&system.io.comm, "decompositions", given)
 }
 
 /// Each array is NULL or not and has a length in elements; NULL is as good as an empty one.

@@ -2,7 +2,7 @@
 //!
 //! A plan stays as long as a decomposition uses it, and some that none uses stay in case one is made again.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::decomp::{Layout, Outside};
 use super::map::Map;
@@ -97,7 +97,7 @@ struct Entry {
     key: Key,
     /// The same on all ranks.
     id: u64,
-    plan: Rc<Plan>,
+    plan: Arc<Plan>,
 }
 
 /// Plans that none uses: so many, and so many bytes.
@@ -118,12 +118,12 @@ impl Cache {
         found.map(|entry| entry.id)
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<Rc<Plan>> {
+    pub(super) fn get(&self, id: u64) -> Option<Arc<Plan>> {
         let found = self.entries.iter().find(|entry| entry.id == id);
         found.map(|entry| entry.plan.clone())
     }
 
-    pub(super) fn insert(&mut self, key: Key, plan: Rc<Plan>) {
+    pub(super) fn insert(&mut self, key: Key, plan: Arc<Plan>) {
         self.made += 1;
         let id = self.made;
         self.entries.push(Entry { key, id, plan });
@@ -135,7 +135,7 @@ impl Cache {
         let (mut count, mut bytes) = (0, 0);
         let mut stays: Vec<bool> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.iter().rev() {
-            let unused = Rc::strong_count(&entry.plan) == 1;
+            let unused = Arc::strong_count(&entry.plan) == 1;
             if unused {
                 count += 1;
                 bytes += entry.plan.bytes();

@@ -1,7 +1,7 @@
 //! Writing and reading of distributed arrays.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::error::different;
 use super::file::Description;
@@ -29,7 +29,7 @@ use reading::Reading;
 pub fn write<C: Comm>(
     file: &mut File<C>,
     var: i32,
-    decomp: &Rc<Decomp>,
+    decomp: &Arc<Decomp>,
     array: &[u8],
     fill: Option<&[u8]>,
 ) -> Result<()> {
@@ -52,7 +52,7 @@ pub fn write<C: Comm>(
 pub fn write_multi<C: Comm>(
     file: &mut File<C>,
     vars: &[i32],
-    decomp: &Rc<Decomp>,
+    decomp: &Arc<Decomp>,
     arrays: &[u8],
     frames: Option<&[i32]>,
     fills: Option<&[Option<&[u8]>]>,
@@ -77,7 +77,7 @@ const FLUSH_BEFORE_THEM: u64 = 2;
 
 struct Call<'a> {
     vars: &'a [i32],
-    decomp: &'a Rc<Decomp>,
+    decomp: &'a Arc<Decomp>,
     arrays: &'a [u8],
     frames: Option<&'a [i32]>,
     fills: Option<&'a [Option<&'a [u8]>]>,
@@ -92,7 +92,10 @@ impl Call<'_> {
         }
         let variables = file.describe(self.vars)?;
         let fits = self.fit(file, &variables);
-        let digest = fits.as_ref().map_or(0, |fits| digest(&(self.vars, fits)));
+        let wanted = fits
+            .as_ref()
+            .map(|fits| (self.vars, fits, self.fills_of(&variables)));
+        let digest = wanted.map_or(0, |wanted| digest(&wanted));
         let prepare = |file: &File<C>| match &fits {
             Ok(fits) => self.prepare(file, &variables, fits),
             Err(error) => Err(error.clone()),
@@ -108,7 +111,10 @@ impl Call<'_> {
             let own = agree_with(&file.system.comm, own, &mut words)?;
             let granted = u64::MAX - words[0];
             if words[1] != !words[2] {
-                return Err(different(&file.system.comm, "variables or records"));
+                return Err(different(
+                    &file.system.comm,
+                    "variables, records or fill values",
+                ));
             }
             if granted == FLUSH_BEFORE_THEM {
                 flush(file)?;
@@ -133,7 +139,7 @@ impl Call<'_> {
     }
 
     /// Where the arrays go.
-    fn fit<C: Comm>(&self, file: &File<C>, variables: &[Rc<Description>]) -> Result<Vec<Fit>> {
+    fn fit<C: Comm>(&self, file: &File<C>, variables: &[Arc<Description>]) -> Result<Vec<Fit>> {
         self.check(variables)?;
         let each = self.vars.iter().zip(variables).enumerate();
         each.map(|(at, (&var, variable))| {
@@ -147,7 +153,7 @@ impl Call<'_> {
     fn prepare<C: Comm>(
         &self,
         file: &File<C>,
-        variables: &[Rc<Description>],
+        variables: &[Arc<Description>],
         fits: &[Fit],
     ) -> Result<Vec<Entry>> {
         let length = self.decomp.map_len() * self.decomp.kind.size();
@@ -155,7 +161,7 @@ impl Call<'_> {
         each.map(|(at, ((&var, variable), &fit))| {
             let placed = match file.buffer.placed_alike(self.decomp, fit) {
                 Some(placed) => placed,
-                None => fit.place(self.decomp.plan.written())?.map(Rc::new),
+                None => fit.place(self.decomp.plan.written())?.map(Arc::new),
             };
             Ok(Entry {
                 var,
@@ -169,7 +175,7 @@ impl Call<'_> {
         .collect()
     }
 
-    fn check(&self, variables: &[Rc<Description>]) -> Result<()> {
+    fn check(&self, variables: &[Arc<Description>]) -> Result<()> {
         let number = self.vars.len();
         if self.decomp.read_only {
             return Err(invalid("a decomposition for reading only cannot write"));
@@ -187,6 +193,17 @@ impl Call<'_> {
     fn pack<C: Comm>(&self, file: &File<C>, array: &[u8]) -> Result<Loan> {
         let (plan, element) = (&self.decomp.plan, self.decomp.kind.size());
         exchange::pack(&file.system, plan, element, array)
+    }
+
+    /// What goes into places that no rank holds; each I/O task writes it into its own.
+    fn fills_of(&self, variables: &[Arc<Description>]) -> Vec<Option<Vec<u8>>> {
+        let each = variables.iter().enumerate();
+        let each = each.filter(|_| self.decomp.plan.has_holes());
+        each.map(|(at, variable)| {
+            let given = self.fills.and_then(|fills| fills[at]);
+            self.fill(variable, given).ok()
+        })
+        .collect()
     }
 
     fn fill(&self, variable: &Description, given: Option<&[u8]>) -> Result<Vec<u8>> {
@@ -255,11 +272,11 @@ fn long_enough(decomp: &Decomp, arrays: usize, given: usize) -> Result<()> {
 }
 
 /// NCAR's library takes variables together only if they have equally many dimensions.
-fn alike(vars: &[i32], variables: &[Rc<Description>]) -> Result<()> {
+fn alike(vars: &[i32], variables: &[Arc<Description>]) -> Result<()> {
     let Some(first) = variables.first() else {
         return Ok(());
     };
-    let other = |(_, v): &(_, &Rc<Description>)| v.dims.len() != first.dims.len();
+    let other = |(_, v): &(_, &Arc<Description>)| v.dims.len() != first.dims.len();
     match vars.iter().zip(variables).find(other) {
         None => Ok(()),
         Some((&var, other)) => Err(Error::Shape {

@@ -1,6 +1,7 @@
 //! A decomposition: what of a global array each rank holds, and the plan to move it.
 
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::cache::Key;
 use super::map::Map;
@@ -57,14 +58,13 @@ pub struct Decomp {
     pub kind: Kind,
     pub dims: Vec<u64>,
     pub read_only: bool,
-    pub plan: Rc<Plan>,
+    pub plan: Arc<Plan>,
 }
 
 impl Decomp {
     /// Collective over the I/O system; all ranks give the same but for `map` and `io_region`.
     pub fn new<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
-        let number = system.decomps.get();
-        system.decomps.set(number + 1);
+        let number = system.decomps.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             number,
             kind: layout.kind,
@@ -86,21 +86,21 @@ impl Decomp {
 }
 
 /// One that all ranks have already, or a new one.
-fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Rc<Plan>> {
+fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Arc<Plan>> {
     let total = planning::total(layout.dims).ok();
     let regular = total.and_then(|total| Map::regular(layout.map, total));
     let key = Key::of(layout, regular.as_ref());
-    let known = system.plans.borrow().find(&key);
+    let known = system.plans().find(&key);
     let own = known.unwrap_or(u64::MAX);
     let mut ends = [own, !own];
     system.comm.allreduce(Op::Min, &mut ends)?;
     let same = ends[0] == !ends[1];
     if let Some(id) = known.filter(|_| same) {
-        if let Some(plan) = system.plans.borrow().get(id) {
+        if let Some(plan) = system.plans().get(id) {
             return Ok(plan);
         }
     }
-    let plan = Rc::new(planning::plan(system, layout, regular)?);
-    system.plans.borrow_mut().insert(key, plan.clone());
+    let plan = Arc::new(planning::plan(system, layout, regular)?);
+    system.plans().insert(key, plan.clone());
     Ok(plan)
 }

@@ -4,7 +4,7 @@
 //! there what is contiguous at both ends is sent from and received into its place; the rest goes through a buffer on
 //! the side where it is not. A rank's own elements never become a message.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::iosystem::FlowControl;
 use super::memory::{Loan, Spare};
@@ -103,7 +103,7 @@ fn bring<C: Comm>(
     sink: &mut dyn Sink,
 ) -> Result<Loan> {
     let (comm, route) = (&system.comm, &plan.first);
-    let (spare, flow) = (&system.spare, system.flow.get().to_io);
+    let (spare, flow) = (&system.spare, system.flow().to_io);
     let whole = flow != FlowControl::default();
     let landing = Landing::new(comm, &route.into, route.disjoint, element);
     let inflow = Inflow::new(comm.rank(), route, element);
@@ -145,7 +145,7 @@ fn bring<C: Comm>(
 
 fn to_blocks<C: Comm>(
     io: &C,
-    spare: &Rc<Spare>,
+    spare: &Arc<Spare>,
     plan: &Plan,
     element: usize,
     held: &[u8],
@@ -178,12 +178,12 @@ fn check(fits: bool) -> Result<()> {
     fits.then_some(()).ok_or_else(wrong)
 }
 
-fn room(spare: &Rc<Spare>, elements: u64, element: usize) -> Result<Loan> {
+fn room(spare: &Arc<Spare>, elements: u64, element: usize) -> Result<Loan> {
     spare.borrow(elements.saturating_mul(element as u64))
 }
 
 /// A buffer for what comes in, with `fill` where nothing may come.
-fn filled(spare: &Rc<Spare>, route: &Route, element: usize, fill: &[u8]) -> Result<Loan> {
+fn filled(spare: &Arc<Spare>, route: &Route, element: usize, fill: &[u8]) -> Result<Loan> {
     let mut buffer = room(spare, route.length, element)?;
     if !route.covered {
         let places = buffer.chunks_exact_mut(element);
@@ -213,7 +213,7 @@ fn cut<'a>(legs: &[Leg], element: usize, packed: &'a [u8]) -> Vec<(usize, &'a [u
 }
 
 /// Room for what has to be packed to be sent.
-fn room_for_scattered(spare: &Rc<Spare>, legs: &[&Leg], element: usize) -> Result<Loan> {
+fn room_for_scattered(spare: &Arc<Spare>, legs: &[&Leg], element: usize) -> Result<Loan> {
     let scattered = legs.iter().filter(|leg| leg.places.as_block().is_none());
     room(spare, scattered.map(|leg| leg.places.len()).sum(), element)
 }
@@ -288,7 +288,7 @@ impl<'a> Landing<'a> {
     }
 
     /// Room for the messages that have to be unpacked.
-    fn room(&self, spare: &Rc<Spare>) -> Result<Loan> {
+    fn room(&self, spare: &Arc<Spare>) -> Result<Loan> {
         let others = self.legs.iter().filter(|leg| leg.rank != self.own);
         let unpacked = others.filter(|leg| self.direct(leg).is_none());
         let elements = unpacked.map(|leg| leg.places.len()).sum();

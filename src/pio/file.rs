@@ -1,9 +1,10 @@
 //! An open file: its metadata as all ranks see it.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::darray::{self, Buffer};
+use super::error::different;
 use super::format::Format;
 use super::{Error, IoSystem, Result, agree, agree_with};
 use crate::comm::Comm;
@@ -21,7 +22,7 @@ pub use shared::Shared;
 const SHORT: usize = 2;
 
 pub struct File<C: Comm> {
-    pub(super) system: Rc<IoSystem<C>>,
+    pub(super) system: Arc<IoSystem<C>>,
     /// On the I/O tasks that have it open.
     pub(super) format: Option<Box<dyn Format>>,
     /// Whether that is every I/O task, or only the first.
@@ -30,7 +31,7 @@ pub struct File<C: Comm> {
     pub(super) in_pieces: bool,
     pub(super) read_only: bool,
     pub(super) buffer: Buffer,
-    known: HashMap<i32, Rc<Description>>,
+    known: HashMap<i32, Arc<Description>>,
     frames: HashMap<i32, i32>,
 }
 
@@ -38,7 +39,7 @@ impl<C: Comm> File<C> {
     /// `opened`: the file on the I/O tasks that have one, nothing elsewhere. `parallel`: whether all I/O tasks
     /// have it or only the first. Collective; if it failed anywhere, it is closed again everywhere.
     pub fn new(
-        system: Rc<IoSystem<C>>,
+        system: Arc<IoSystem<C>>,
         opened: Result<Option<Box<dyn Format>>>,
         parallel: bool,
     ) -> Result<Self> {
@@ -83,15 +84,28 @@ impl<C: Comm> File<C> {
 
     /// Makes a call on the file where it is open and tells all ranks the first I/O task's answer.
     pub fn ask<T: Shared>(&mut self, call: impl FnOnce(&mut dyn Format) -> Result<T>) -> Result<T> {
-        let own = match &mut self.format {
-            Some(format) => call(&mut **format).map(Some),
+        self.ask_same("", Ok(((), 0)), |format, ()| call(format))
+    }
+
+    /// As [`File::ask`] with arguments that each rank has checked for itself, and a digest of them: an error on all
+    /// ranks unless all have found them right and give the same. The call is made before that is known, so it must
+    /// not change the file.
+    pub fn ask_same<A, T: Shared>(
+        &mut self,
+        what: &str,
+        given: Result<(A, u64)>,
+        call: impl FnOnce(&mut dyn Format, A) -> Result<T>,
+    ) -> Result<T> {
+        let digest = given.as_ref().map_or(0, |(_, digest)| *digest);
+        let own = given.and_then(|(given, _)| match &mut self.format {
+            Some(format) => call(&mut **format, given).map(Some),
             None => Ok(None),
-        };
-        tell(&self.system, own)
+        });
+        tell(&self.system, own, what, digest)
     }
 
     /// What is to be known of variables, each asked for once. Collective where one is not known yet.
-    pub(super) fn describe(&mut self, vars: &[i32]) -> Result<Vec<Rc<Description>>> {
+    pub(super) fn describe(&mut self, vars: &[i32]) -> Result<Vec<Arc<Description>>> {
         let is_unknown = |var: &i32| !self.known.contains_key(var);
         let unknown: Vec<i32> = vars.iter().copied().filter(is_unknown).collect();
         if !unknown.is_empty() {
@@ -99,7 +113,7 @@ impl<C: Comm> File<C> {
                 let each = unknown.iter().map(|v| Description::look_up(format, *v));
                 each.collect()
             };
-            let found = self.ask(look_up)?.into_iter().map(Rc::new);
+            let found = self.ask(look_up)?.into_iter().map(Arc::new);
             self.known.extend(unknown.iter().copied().zip(found));
         }
         Ok(vars.iter().map(|var| self.known[var].clone()).collect())
@@ -170,8 +184,14 @@ fn give_up(format: Option<Box<dyn Format>>, closable: bool) {
     }
 }
 
-/// The first I/O task's answer on all ranks; an error of any I/O task is everybody's. Collective.
-fn tell<C: Comm, T: Shared>(system: &IoSystem<C>, own: Result<Option<T>>) -> Result<T> {
+/// The first I/O task's answer on all ranks; an error of any rank is everybody's, and so are different digests of
+/// `what` was asked for. Collective.
+fn tell<C: Comm, T: Shared>(
+    system: &IoSystem<C>,
+    own: Result<Option<T>>,
+    what: &str,
+    digest: u64,
+) -> Result<T> {
     let comm = &system.comm;
     let speaks = comm.rank() == system.io_root();
     let mut bytes = Vec::new();
@@ -179,19 +199,26 @@ fn tell<C: Comm, T: Shared>(system: &IoSystem<C>, own: Result<Option<T>>) -> Res
         answer.put(&mut bytes);
     }
     // The least is that of the rank that speaks, for the others give the most.
-    let mut words = [u64::MAX; SHORT + 1];
+    let mut words = [u64::MAX; SHORT + 3];
+    (words[SHORT + 1], words[SHORT + 2]) = (digest, !digest);
     if speaks {
         words[0] = bytes.len() as u64;
-        let chunks = bytes.chunks(8).zip(&mut words[1..]);
+        let chunks = bytes.chunks(8).zip(&mut words[1..=SHORT]);
         chunks.for_each(|(chunk, word)| *word = word_of(chunk));
     }
     let own = agree_with(comm, own, &mut words)?;
+    if words[SHORT + 1] != !words[SHORT + 2] {
+        return Err(different(comm, what));
+    }
     let length = words[0] as usize;
     if length > 8 * SHORT {
         bytes.resize(length, 0);
         comm.bcast(system.io_root(), &mut bytes)?;
     } else {
-        bytes = words[1..].iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes = words[1..=SHORT]
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect();
         bytes.truncate(length);
     }
     let told = match own {

@@ -1,7 +1,7 @@
 //! An I/O system: a communicator, some of whose ranks do the reading and writing.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::cache::Cache;
 use super::groups::Groups;
@@ -11,7 +11,7 @@ use super::{Error, Result, agree};
 use crate::comm::{Comm, Limit};
 
 /// Where the I/O tasks sit among the ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct Placement {
     pub tasks: i64,
     pub stride: i64,
@@ -19,7 +19,7 @@ pub struct Placement {
 }
 
 /// How many messages may be under way at once in one direction, and whether a sender waits to be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowControl {
     pub handshake: bool,
     pub nonblocking: bool,
@@ -51,7 +51,7 @@ impl Default for FlowControl {
 }
 
 /// Flow control in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flow {
     pub to_io: FlowControl,
     pub to_compute: FlowControl,
@@ -66,12 +66,12 @@ pub struct IoSystem<C: Comm> {
     pub io_ranks: Vec<usize>,
     /// What a decomposition gets that does not ask for another.
     pub rearranger: Rearranger,
-    pub flow: Cell<Flow>,
+    flow: Mutex<Flow>,
     pub groups: Groups,
-    pub(super) plans: RefCell<Cache>,
+    pub(super) plans: Mutex<Cache>,
     /// How many decompositions were asked for: the same on all ranks.
-    pub(super) decomps: Cell<u64>,
-    pub(super) spare: Rc<Spare>,
+    pub(super) decomps: AtomicU64,
+    pub(super) spare: Arc<Spare>,
 }
 
 impl<C: Comm> IoSystem<C> {
@@ -89,18 +89,32 @@ impl<C: Comm> IoSystem<C> {
             io,
             io_ranks,
             rearranger,
-            flow: Cell::default(),
+            flow: Mutex::default(),
             groups,
-            plans: RefCell::default(),
-            decomps: Cell::new(0),
-            spare: Rc::default(),
+            plans: Mutex::default(),
+            decomps: AtomicU64::new(0),
+            spare: Arc::default(),
         })
     }
 
     /// Gives back the memory of plans that no decomposition uses any more, but for some. To be called when a
     /// decomposition has gone. Local.
     pub fn forget_plans(&self) {
-        self.plans.borrow_mut().trim();
+        self.plans().trim();
+    }
+
+    /// Never held while ranks talk to each other.
+    pub(super) fn plans(&self) -> MutexGuard<'_, Cache> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn flow(&self) -> Flow {
+        *self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be the same on all ranks: a sender that waits to be asked waits for ever for a receiver that does not ask.
+    pub fn set_flow(&self, flow: Flow) {
+        *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = flow;
     }
 
     /// The number of this rank among the I/O tasks.

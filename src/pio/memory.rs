@@ -3,9 +3,8 @@
 //! What a transfer needs is borrowed from the [`Spare`] buffers of the I/O system, where the next transfer finds it
 //! again: fresh memory costs as much as a transfer, because the system clears it page by page.
 
-use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::{Error, Result};
 use crate::pages;
@@ -20,7 +19,7 @@ const LARGER: usize = 4;
 
 /// Buffers that nobody needs at the moment, the one given back last at the end.
 #[derive(Debug, Default)]
-pub(super) struct Spare(RefCell<Vec<Vec<u8>>>);
+pub(super) struct Spare(Mutex<Vec<Vec<u8>>>);
 
 /// A buffer that goes back where it came from, of which so many bytes are lent.
 #[derive(Debug, Default)]
@@ -31,8 +30,13 @@ pub struct Loan {
 }
 
 impl Spare {
+    /// Nothing that can fail half-way runs under this lock, so what a panic left behind is whole.
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// So many bytes, whatever was in them before.
-    pub(super) fn borrow(self: &Rc<Self>, length: u64) -> Result<Loan> {
+    pub(super) fn borrow(self: &Arc<Self>, length: u64) -> Result<Loan> {
         #[cfg(test)]
         fuse::burn(length as usize)?;
         let found = usize::try_from(length).ok().and_then(|l| self.find(l));
@@ -42,13 +46,13 @@ impl Spare {
                 None => fresh(length)?,
             },
             length: length as usize,
-            home: Rc::downgrade(self),
+            home: Arc::downgrade(self),
         })
     }
 
     /// The smallest that is large enough, but not much too large.
     fn find(&self, length: usize) -> Option<Vec<u8>> {
-        let mut spare = self.0.borrow_mut();
+        let mut spare = self.lock();
         let most = length.saturating_mul(LARGER);
         let fits = |bytes: &Vec<u8>| (length..=most).contains(&bytes.len());
         let fitting = spare.iter().enumerate().rev().filter(|one| fits(one.1));
@@ -57,7 +61,7 @@ impl Spare {
     }
 
     pub(super) fn give_back(&self, bytes: Vec<u8>) {
-        let mut spare = self.0.borrow_mut();
+        let mut spare = self.lock();
         spare.push(bytes);
         let total = |spare: &[Vec<u8>]| spare.iter().map(Vec::capacity).sum::<usize>();
         while spare.len() > SPARE || total(&spare) > SPARE_BYTES {
@@ -123,6 +127,17 @@ pub(super) fn with_room(length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// An empty list with room for so many items.
+pub(super) fn list<T>(items: usize) -> Result<Vec<T>> {
+    let bytes = items.saturating_mul(size_of::<T>());
+    #[cfg(test)]
+    fuse::burn(bytes)?;
+    let mut list = Vec::new();
+    let room = list.try_reserve_exact(items);
+    room.map_err(|_| Error::Memory(bytes as u64))?;
+    Ok(list)
+}
+
 /// Lets memory run out in tests.
 #[cfg(test)]
 pub(super) mod fuse {
@@ -163,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_buffer_is_lent_again() {
-        let spare = Rc::new(Spare::default());
+        let spare = Arc::new(Spare::default());
         let mut first = spare.borrow(100).unwrap();
         first.fill(7);
         let place = first.as_ptr();
@@ -176,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_lent_a_part_of_itself_lends_all_of_itself_again() {
-        let spare = Rc::new(Spare::default());
+        let spare = Arc::new(Spare::default());
         let large = spare.borrow(100).unwrap();
         let place = large.as_ptr();
         drop(large);
@@ -186,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_small_buffer_does_not_take_a_large_one() {
-        let spare = Rc::new(Spare::default());
+        let spare = Arc::new(Spare::default());
         let loans = [60, 100].map(|length| spare.borrow(length).unwrap());
         let places = loans.each_ref().map(|loan| loan.as_ptr());
         drop(loans);
@@ -196,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_lies_idle_may_be_larger_than_asked_for() {
-        let spare = Rc::new(Spare::default());
+        let spare = Arc::new(Spare::default());
         let large = spare.borrow(400).unwrap();
         let place = large.as_ptr();
         drop(large);
@@ -206,14 +221,14 @@ mod tests {
 
     #[test]
     fn not_all_is_kept() {
-        let spare = Rc::new(Spare::default());
+        let spare = Arc::new(Spare::default());
         drop(spare.borrow(2 * SPARE_BYTES as u64).unwrap());
-        assert!(spare.0.borrow().is_empty());
+        assert!(spare.lock().is_empty());
         let loans: Vec<_> = (0..2 * SPARE).map(|_| spare.borrow(9).unwrap()).collect();
         drop(loans);
-        assert_eq!(spare.0.borrow().len(), SPARE);
+        assert_eq!(spare.lock().len(), SPARE);
         drop(spare.borrow(0).unwrap());
-        assert_eq!(spare.0.borrow().len(), SPARE);
+        assert_eq!(spare.lock().len(), SPARE);
         let late = spare.borrow(1).unwrap();
         drop(spare);
         drop(late);

@@ -1,5 +1,6 @@
 //! Making, renaming and removing files, and what the file system notes about them.
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -139,6 +140,11 @@ pub fn remove(path: &Path) -> Result<bool> {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
         Err(errno) => Err(at(Operation::Unlink, path)(errno)),
     }
+}
+
+/// The names in a directory, in no order.
+pub fn names_in(directory: &Path) -> Result<Vec<OsString>> {
+    retry_on_intr(|| sys::read_dir(directory)).map_err(at(Operation::ReadDir, directory))
 }
 
 /// Makes renames and removals of `path` durable.

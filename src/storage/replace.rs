@@ -59,9 +59,16 @@ enum Content {
 impl Staged {
     /// Prepares `bytes` as the next content of `path`. See [`replace`] for what is kept.
     pub fn write(path: &Path, bytes: &[u8]) -> Result<Staged> {
-        let mut draft = Draft::begin(path)?;
-        draft.append(bytes)?;
-        draft.finish()
+        Draft::begin(path)?.filled(bytes)
+    }
+
+    /// As [`Staged::write`]; a file that is not there yet gets mode and owner of `model`, if that is there.
+    pub fn write_like(path: &Path, bytes: &[u8], model: &Path) -> Result<Staged> {
+        let mut target = Target::locate(path)?;
+        if target.old.is_none() {
+            target.model = existing(model)?.filter(is_regular);
+        }
+        Draft::of(target)?.filled(bytes)
     }
 
     /// Makes the content visible.
@@ -88,13 +95,21 @@ enum Growing {
 
 impl Draft {
     pub fn begin(path: &Path) -> Result<Draft> {
-        let target = Target::locate(path)?;
+        Draft::of(Target::locate(path)?)
+    }
+
+    fn of(target: Target) -> Result<Draft> {
         let content = match target.replaceable {
             true => target.open_temporary()?,
             false => Growing::Bytes(Vec::new()),
         };
         let target = target.path;
         Ok(Draft { target, content })
+    }
+
+    fn filled(mut self, bytes: &[u8]) -> Result<Staged> {
+        self.append(bytes)?;
+        self.finish()
     }
 
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -124,6 +139,8 @@ impl Draft {
 struct Target {
     path: PathBuf,
     old: Option<Stat>,
+    /// Whose mode and owner a new file gets.
+    model: Option<Stat>,
     /// A regular file under this name, or none yet.
     replaceable: bool,
 }
@@ -144,8 +161,13 @@ impl Target {
         Ok(Target {
             path,
             old,
+            model: None,
             replaceable,
         })
+    }
+
+    fn attributes(&self) -> Option<&Stat> {
+        self.old.as_ref().or(self.model.as_ref())
     }
 
     fn open_temporary(&self) -> Result<Growing> {
@@ -156,7 +178,7 @@ impl Target {
             }
             outcome => outcome.map_err(at(Operation::Create, &self.path))?,
         };
-        if let Some(old) = &self.old {
+        if let Some(old) = self.attributes() {
             keep_owner_and_mode(&fd, old, &self.path)?;
         }
         Ok(Growing::Temporary(temporary, fd))
@@ -282,7 +304,8 @@ struct Temporary {
 
 impl Temporary {
     fn create(target: &Target) -> Result<(Temporary, OwnedFd), Errno> {
-        let mode = target.old.map_or(0o666, |old| old.st_mode & PERMISSIONS);
+        let mode = target.attributes();
+        let mode = mode.map_or(0o666, |old| old.st_mode & PERMISSIONS);
         let dir = directory(&target.path);
         for _ in 0..MAX_NAMES {
             let path = dir.join(unused_name());

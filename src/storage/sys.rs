@@ -13,13 +13,19 @@ use super::Operation;
 use crate::pages::HugePages;
 
 #[cfg(any(test, feature = "faults"))]
-use super::faults::before;
+use super::faults::{before, still};
 
 /// How many bytes the operation may move: without a fault plan, any number.
 #[cfg(not(any(test, feature = "faults")))]
 #[inline(always)]
 fn before(_: Operation) -> Result<usize> {
     Ok(usize::MAX)
+}
+
+#[cfg(not(any(test, feature = "faults")))]
+#[inline(always)]
+fn still(stat: Stat) -> Stat {
+    stat
 }
 
 /// Descriptors stay out of child processes: an inherited one would keep a lock alive.
@@ -94,12 +100,21 @@ pub(super) fn unlink(path: &Path) -> Result<()> {
 
 pub(super) fn stat(path: &Path) -> Result<Stat> {
     before(Operation::Stat)?;
-    fs::stat(path)
+    fs::stat(path).map(still)
 }
 
 pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {
     before(Operation::Stat)?;
-    fs::fstat(fd)
+    fs::fstat(fd).map(still)
+}
+
+/// The names in a directory, without `.` and `..`.
+pub(super) fn read_dir(path: &Path) -> Result<Vec<std::ffi::OsString>> {
+    before(Operation::ReadDir)?;
+    let errno = |e: std::io::Error| io::Errno::from_io_error(&e).unwrap_or(io::Errno::IO);
+    let entries = std::fs::read_dir(path).map_err(errno)?;
+    let names = entries.map(|entry| Ok(entry.map_err(errno)?.file_name()));
+    names.collect()
 }
 
 pub(super) fn readlink(path: &Path) -> Result<PathBuf> {

@@ -123,7 +123,7 @@ fn divide(
     sets: &mut Vec<Vec<usize>>,
     each: &mut impl FnMut(&[Vec<usize>]),
 ) {
-    if leaf == sizes.iter().sum() {
+    if leaf == sizes.iter().sum::<usize>() {
         each(sets);
         return;
     }

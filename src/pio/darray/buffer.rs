@@ -1,7 +1,7 @@
 //! Arrays that are to be written, on the ranks that hold them.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::format::Write;
@@ -31,10 +31,10 @@ pub fn buffer_limit() -> u64 {
 /// One array.
 pub(super) struct Entry {
     pub(super) var: i32,
-    pub(super) decomp: Rc<Decomp>,
+    pub(super) decomp: Arc<Decomp>,
     pub(super) fit: Fit,
     /// What this I/O task writes, where it differs from what the plan says.
-    pub(super) placed: Option<Rc<Regions>>,
+    pub(super) placed: Option<Arc<Regions>>,
     /// One element, for places that no rank holds.
     pub(super) fill: Vec<u8>,
     /// Packed; on I/O tasks later what they write.
@@ -64,7 +64,7 @@ impl Entry {
     }
 
     fn is_in_place_of(&self, other: &Entry) -> bool {
-        let same_plan = Rc::ptr_eq(&self.decomp.plan, &other.decomp.plan);
+        let same_plan = Arc::ptr_eq(&self.decomp.plan, &other.decomp.plan);
         self.var == other.var && self.fit == other.fit && same_plan
     }
 
@@ -110,8 +110,8 @@ impl Buffer {
     }
 
     /// Regions that another array has already, for the same place in another variable.
-    pub(super) fn placed_alike(&self, decomp: &Decomp, fit: Fit) -> Option<Option<Rc<Regions>>> {
-        let alike = |e: &&Entry| e.fit == fit && Rc::ptr_eq(&e.decomp.plan, &decomp.plan);
+    pub(super) fn placed_alike(&self, decomp: &Decomp, fit: Fit) -> Option<Option<Arc<Regions>>> {
+        let alike = |e: &&Entry| e.fit == fit && Arc::ptr_eq(&e.decomp.plan, &decomp.plan);
         let found = self.entries.iter().rev().find(alike);
         found.map(|entry| entry.placed.clone())
     }
@@ -124,7 +124,7 @@ pub(super) fn batches(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let mut bytes = 0;
     let mut present: HashMap<i32, (*const Plan, bool)> = HashMap::new();
     for entry in entries {
-        let own = (Rc::as_ptr(&entry.decomp.plan), entry.fit.is_one_record());
+        let own = (Arc::as_ptr(&entry.decomp.plan), entry.fit.is_one_record());
         let older = present.insert(entry.var, own);
         let overlaps = older.is_some_and(|older| older != own || !own.1);
         let size = entry.bytes_to_write();

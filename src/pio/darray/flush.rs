@@ -1,6 +1,6 @@
 //! From the buffer to the file.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::exchange::Sink;
 use super::super::format::{Format, Write};
@@ -139,7 +139,7 @@ fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
         Err(error) => {
             entry.data = Loan::default();
             let nothing = Regions::new(entry.regions().dimensions());
-            entry.placed = Some(Rc::new(nothing));
+            entry.placed = Some(Arc::new(nothing));
             Err(error)
         }
     }

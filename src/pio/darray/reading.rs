@@ -73,7 +73,7 @@ impl<'a> Reading<'a> {
 
     /// Whether this I/O task sends on at once what it reads, as then all do.
     pub(super) fn streams<C: Comm>(&self, system: &IoSystem<C>) -> bool {
-        let free = system.flow.get().to_compute == FlowControl::default();
+        let free = system.flow().to_compute == FlowControl::default();
         free && self.decomp.plan.streams && self.pieces.is_some()
     }
 

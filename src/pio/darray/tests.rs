@@ -92,11 +92,11 @@ impl Setting {
         self.dims.iter().product()
     }
 
-    fn system(&self, comm: LocalComm) -> Rc<IoSystem<LocalComm>> {
-        Rc::new(IoSystem::new(&comm, self.placement, Rearranger::Box).unwrap())
+    fn system(&self, comm: LocalComm) -> Arc<IoSystem<LocalComm>> {
+        Arc::new(IoSystem::new(&comm, self.placement, Rearranger::Box).unwrap())
     }
 
-    fn decomps(&self, system: &IoSystem<LocalComm>) -> Vec<Rc<Decomp>> {
+    fn decomps(&self, system: &IoSystem<LocalComm>) -> Vec<Arc<Decomp>> {
         let make = |shape: &Shape| {
             let map = &deal(self.total(), self.ranks, shape.pattern)[system.comm.rank()];
             let layout = Layout {
@@ -110,12 +110,12 @@ impl Setting {
                 strict: true,
                 outside: Outside::Refused,
             };
-            Rc::new(Decomp::new(system, &layout).unwrap())
+            Arc::new(Decomp::new(system, &layout).unwrap())
         };
         self.decomps.iter().map(make).collect()
     }
 
-    fn create(&self, system: &Rc<IoSystem<LocalComm>>, disk: &Disk) -> File<LocalComm> {
+    fn create(&self, system: &Arc<IoSystem<LocalComm>>, disk: &Disk) -> File<LocalComm> {
         let mut file = in_memory::file(system, self.parallel, |t| Memory::create(disk, t));
         file.limit_buffer(self.limit);
         file

@@ -5,7 +5,7 @@
 //! ([`Homeward::cross`]). Where they are not, and the file is read piece by piece, what is for ranks that are no I/O tasks
 //! goes on at once ([`Homeward::stream`]): these only wait for it, so that nobody waits in a circle.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::memory::{Loan, Spare};
 use super::super::packing::pack as pack_places;
@@ -67,7 +67,7 @@ pub fn to_compute<C: Comm>(
 }
 
 fn home<C: Comm>(system: &IoSystem<C>) -> Arrival {
-    let flow = system.flow.get().to_compute;
+    let flow = system.flow().to_compute;
     Arrival {
         tag: TO_COMPUTE,
         flow,
@@ -227,7 +227,7 @@ impl<'a> Way<'a> {
     /// `sent`: how the legs are sent, but for the rank's own if it goes without a detour.
     fn new<C: Comm>(
         comm: &C,
-        spare: &Rc<Spare>,
+        spare: &Arc<Spare>,
         route: &'a Route,
         element: usize,
         sent: impl Fn(&Leg) -> Sent,
@@ -258,7 +258,7 @@ impl<'a> Way<'a> {
     }
 
     /// Memory for the parts of messages.
-    fn parts(&self, spare: &Rc<Spare>, taking: Taking) -> Result<Parts> {
+    fn parts(&self, spare: &Arc<Spare>, taking: Taking) -> Result<Parts> {
         let Taking::Stream(piece) = taking else {
             return Ok(Parts::default());
         };

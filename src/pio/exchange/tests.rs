@@ -505,7 +505,7 @@ fn the_same_decomposition_shares_its_plan() {
         let rank = comm.rank();
         let first = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
         let again = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
-        assert!(std::rc::Rc::ptr_eq(&first.plan, &again.plan));
+        assert!(Arc::ptr_eq(&first.plan, &again.plan));
         // One rank differs: all make a new plan.
         let map = if rank == 2 {
             &other[2]
@@ -513,7 +513,7 @@ fn the_same_decomposition_shares_its_plan() {
             &case.maps[rank]
         };
         let changed = Decomp::new(&system, &case.layout(map)).unwrap();
-        assert!(!std::rc::Rc::ptr_eq(&first.plan, &changed.plan));
+        assert!(!Arc::ptr_eq(&first.plan, &changed.plan));
         assert_eq!(changed.map(), *map);
     });
 }
@@ -538,7 +538,7 @@ fn a_large_plan_goes_with_its_last_decomposition() {
         let system = case.system(&comm);
         let layout = case.layout(&case.maps[comm.rank()]);
         let first = Decomp::new(&system, &layout).unwrap();
-        let plan = std::rc::Rc::downgrade(&first.plan);
+        let plan = Arc::downgrade(&first.plan);
         system.forget_plans();
         assert!(plan.upgrade().is_some());
         drop(first);

@@ -15,13 +15,13 @@ const SYSTEMS: [(usize, i64, i64, i64, bool); 8] = [
     (5, 5, 1, 0, true),
 ];
 
-fn system(comm: LocalComm, tasks: i64, stride: i64, base: i64) -> Rc<IoSystem<LocalComm>> {
+fn system(comm: LocalComm, tasks: i64, stride: i64, base: i64) -> Arc<IoSystem<LocalComm>> {
     let placement = Placement {
         tasks,
         stride,
         base,
     };
-    Rc::new(IoSystem::new(&comm, placement, Rearranger::Box).unwrap())
+    Arc::new(IoSystem::new(&comm, placement, Rearranger::Box).unwrap())
 }
 
 /// On all ranks of all systems, with a new file.

@@ -23,7 +23,7 @@ pub(super) struct Handle {
 }
 
 /// What is different in each library. Everybody who has the file makes each call.
-pub(super) trait Library {
+pub(super) trait Library: Send {
     fn def_var_fill(
         &mut self,
         file: &Handle,

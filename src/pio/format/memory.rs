@@ -2,7 +2,6 @@
 //! request.
 
 use std::ffi::{CStr, CString};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::super::{Error, File, IoSystem, Kind, Regions, Result};
@@ -196,7 +195,7 @@ impl Memory {
 /// A file on the I/O tasks of a system, all of them or the first. `make` is [`Memory::create`] or
 /// [`Memory::open`].
 pub(crate) fn file(
-    system: &Rc<IoSystem<LocalComm>>,
+    system: &Arc<IoSystem<LocalComm>>,
     parallel: bool,
     make: impl FnOnce(Option<LocalComm>) -> Memory,
 ) -> File<LocalComm> {

@@ -82,7 +82,9 @@ pub const GLOBAL: i32 = -1;
 
 /// An open file as one I/O task sees it. With a parallel library every I/O task has one, and all of them make
 /// each call; with a serial one only the first I/O task has it.
-pub trait Format {
+///
+/// It may be used by any thread, one at a time.
+pub trait Format: Send {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32>;
     fn def_var(&mut self, name: &CStr, kind: Kind, dims: &[i32]) -> Result<i32>;
     /// `value` is one element of the variable's kind; `None` leaves the default. `fill` false: do not fill.

@@ -38,9 +38,9 @@ pub(super) fn setting(parallel: bool, pattern: Pattern) -> Setting {
 
 struct Rank {
     rank: usize,
-    system: Rc<IoSystem<LocalComm>>,
+    system: Arc<IoSystem<LocalComm>>,
     file: File<LocalComm>,
-    decomps: Vec<Rc<Decomp>>,
+    decomps: Vec<Arc<Decomp>>,
 }
 
 impl Rank {
@@ -49,7 +49,7 @@ impl Rank {
         array(&setting.map(0, self.rank), Kind::Int, version)
     }
 
-    fn decomp(&self, kind: Kind, dims: &[u64], map: &[i64], read_only: bool) -> Rc<Decomp> {
+    fn decomp(&self, kind: Kind, dims: &[u64], map: &[i64], read_only: bool) -> Arc<Decomp> {
         let layout = Layout {
             kind,
             dims,
@@ -61,7 +61,7 @@ impl Rank {
             strict: true,
             outside: Outside::Refused,
         };
-        Rc::new(Decomp::new(&self.system, &layout).unwrap())
+        Arc::new(Decomp::new(&self.system, &layout).unwrap())
     }
 }
 
@@ -283,7 +283,7 @@ fn arrays_of_one_record_share_their_regions() {
         }
         let kept = own.file.buffer.take();
         let regions = kept[0].placed.as_ref().zip(kept[1].placed.as_ref());
-        assert!(regions.is_some_and(|(one, other)| Rc::ptr_eq(one, other)));
+        assert!(regions.is_some_and(|(one, other)| Arc::ptr_eq(one, other)));
         own.file.close().unwrap();
     });
 }

@@ -126,8 +126,8 @@ fn steps(vars: usize, decomps: usize) -> impl Strategy<Value = Vec<Step>> {
 struct Rank<'a> {
     setting: &'a Setting,
     disk: &'a Disk,
-    system: Rc<IoSystem<LocalComm>>,
-    decomps: Vec<Rc<Decomp>>,
+    system: Arc<IoSystem<LocalComm>>,
+    decomps: Vec<Arc<Decomp>>,
     file: File<LocalComm>,
     model: Model,
     version: u64,
