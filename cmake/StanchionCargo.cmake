@@ -56,6 +56,12 @@ if(cargo_profile STREQUAL "dev")
 endif()
 
 set(STANCHION_CARGO_FLAGS --locked --profile ${cargo_profile})
+# Flags of the environment (RUSTFLAGS) then reach only what is built for the target, not programs that cargo runs.
+set(STANCHION_CARGO_TARGET "" CACHE STRING "Rust target triple; empty: the host, as cargo builds by default")
+if(STANCHION_CARGO_TARGET)
+  list(APPEND STANCHION_CARGO_FLAGS --target ${STANCHION_CARGO_TARGET})
+  string(PREPEND cargo_profile_directory "${STANCHION_CARGO_TARGET}/")
+endif()
 if(cargo_profile STREQUAL "release")
   list(APPEND STANCHION_CARGO_FLAGS --config "profile.release.strip=\"debuginfo\"")
 endif()

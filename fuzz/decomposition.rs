@@ -227,7 +227,7 @@ pub fn decomposition(input: &[u8]) {
                 None => None,
             };
             let mut file = File::new(Rc::new(system), Ok(format), false)?;
-            decomp_file::read(&mut file).map(drop)
+            decomp_file::read(&mut file, Some(4096)).map(drop)
         })
     });
     let well = |verdict: &Result<()>| verdict.is_ok();

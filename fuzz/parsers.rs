@@ -46,6 +46,19 @@ pub fn tree_file(input: &[u8]) {
     assert!(used.is_ok_and(|used| used <= input.len() as u64) || !by_name);
 }
 
+pub fn is_good_file(bytes: &[u8]) -> bool {
+    fs::write("tree.kv", bytes).unwrap();
+    file::read_file(Path::new("tree.kv"), Tree::new().edit()).is_ok()
+}
+
+pub fn is_good_map(bytes: &[u8]) -> bool {
+    fs::write("map.txt", bytes).unwrap();
+    let read = local::run(3, |comm| {
+        map_file::read(&comm, Path::new("map.txt")).is_ok()
+    });
+    read.into_iter().all(|well| well)
+}
+
 /// The same with a checksum that is right, so that what is behind it is reached.
 pub fn sealed_tree_file(input: &[u8]) {
     const MAGIC: [u8; 8] = [0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1];

@@ -309,3 +309,27 @@ pub fn gathered(input: &[u8]) {
         fs::remove_file(path).unwrap();
     }
 }
+
+/// # Panics
+/// If sets that nobody changes cannot be verified and recovered.
+pub fn check() {
+    for seed in SEEDS.iter() {
+        clear(Path::new("."));
+        fs::create_dir_all("data").unwrap();
+        fs::create_dir_all("enc").unwrap();
+        for (path, file) in &seed.trees {
+            fs::write(path, file.to_bytes()).unwrap();
+        }
+        for (path, bytes) in &seed.data {
+            fs::write(path, bytes).unwrap();
+        }
+        assert!(!found().is_empty() && seed.ranks > 1);
+        for set in found().iter().filter(|set| set.kind.is_some()) {
+            rebuild::verify(set, OsStr::new(NAME)).unwrap();
+        }
+        let recovered = local::run(seed.ranks, |comm| {
+            redset::recover(&comm, OsStr::new(NAME)).map(|(_, verdict)| verdict.is_ok())
+        });
+        assert!(recovered.into_iter().all(|verdict| verdict.unwrap()));
+    }
+}
