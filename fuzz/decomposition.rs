@@ -8,7 +8,7 @@ use stanchion::pio::{
     Error, File, IoSystem, Kind, Placement, Rearranger, Regions, Result, decomp_file,
 };
 use std::ffi::{CStr, CString};
-use std::rc::Rc;
+use std::sync::Arc;
 
 const NAMES: [&CStr; 3] = [c"global_size", c"maplen", c"map"];
 const LENGTHS: [u64; 12] = [
@@ -226,7 +226,7 @@ pub fn decomposition(input: &[u8]) {
                 Some(_) => Some(Box::new(Fake::new(input))),
                 None => None,
             };
-            let mut file = File::new(Rc::new(system), Ok(format), false)?;
+            let mut file = File::new(Arc::new(system), Ok(format), false)?;
             decomp_file::read(&mut file, Some(4096)).map(drop)
         })
     });
