@@ -1,6 +1,7 @@
 //! A decomposition file as its library shows it: every name, length and value is the input's choice.
 
 use crate::mutate::Choices;
+use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
 use stanchion::pio::format::{Attribute, Counts, Format, Variable, Write};
@@ -230,11 +231,5 @@ pub fn decomposition(input: &[u8]) {
             decomp_file::read(&mut file, Some(4096)).map(drop)
         })
     });
-    let well = |verdict: &Result<()>| verdict.is_ok();
-    assert!(
-        verdicts
-            .iter()
-            .all(|verdict| well(verdict) == well(&verdicts[0])),
-        "{verdicts:?}"
-    );
+    same_verdict(&verdicts);
 }

@@ -1,6 +1,7 @@
 //! Targets for one parser each: bytes of a file go in.
 
 use crate::mutate::{Choices, seal};
+use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
 use stanchion::failure_domain::Tree as Domains;
@@ -72,13 +73,8 @@ pub fn map_text(input: &[u8]) {
     let path = Path::new("map.txt");
     fs::write(path, input).unwrap();
     let ranks = 1 + input.len() % 3;
-    let verdicts = bounded(input.len(), || {
-        local::run(ranks, |comm| map_file::read(&comm, path).is_ok())
-    });
-    assert!(
-        verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-        "{verdicts:?}"
-    );
+    let read = |comm: local::LocalComm| map_file::read(&comm, path).map(drop);
+    same_verdict(&bounded(input.len(), || local::run(ranks, read)));
 }
 
 /// A file of hosts and their paths; the address of a node and its pattern.

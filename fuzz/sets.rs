@@ -8,6 +8,7 @@ use stanchion::kvtree::{Tree, gather};
 use stanchion::redset::rebuild::{self, SetFiles};
 use stanchion::redset::{self, Descriptor, Scheme};
 use std::ffi::{CString, OsStr};
+use std::fmt::Debug;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -253,27 +254,32 @@ pub fn redset_offline_rebuild(input: &[u8]) {
     });
 }
 
+/// # Panics
+/// If some ranks were told that all went well, and others that it did not.
+pub fn same_verdict<E: Debug>(verdicts: &[Result<(), E>]) {
+    let well = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
+    assert!(well == 0 || well == verdicts.len(), "{verdicts:?}");
+}
+
 /// All ranks of a job; they must come to one verdict.
-fn job(input: &[u8], call: fn(&local::LocalComm) -> bool) {
+fn job(input: &[u8], call: fn(&local::LocalComm) -> redset::Result<()>) {
     let (seed, length) = bring(&mut Choices(input), is_of_set);
-    let verdicts = bounded(length, || local::run(seed.ranks, |comm| call(&comm)));
-    assert!(
-        verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-        "{verdicts:?}"
-    );
+    same_verdict(&bounded(length, || {
+        local::run(seed.ranks, |comm| call(&comm))
+    }));
 }
 
 pub fn redset_recover(input: &[u8]) {
     job(input, |comm| {
-        let recovered = redset::recover(comm, OsStr::new(NAME));
-        recovered.is_ok_and(|(_, verdict)| verdict.is_ok())
+        let (_, verdict) = redset::recover(comm, OsStr::new(NAME))?;
+        verdict
     });
 }
 
 pub fn redset_verify(input: &[u8]) {
     job(input, |comm| {
-        let verified = redset::verify(comm, OsStr::new(NAME));
-        verified.is_ok_and(|(_, verdict)| verdict.is_ok())
+        let (_, verdict) = redset::verify(comm, OsStr::new(NAME))?;
+        verdict
     });
 }
 
@@ -298,12 +304,9 @@ pub fn gathered(input: &[u8]) {
         assert!(tree.view().preorder().count() <= length / 5);
         let verdicts = local::run(ranks, |comm| {
             let mut tree = Tree::new();
-            gather::read_scatter(&comm, Some(prefix), Some(tree.edit())).is_ok()
+            gather::read_scatter(&comm, Some(prefix), Some(tree.edit()))
         });
-        assert!(
-            verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-            "{verdicts:?}"
-        );
+        same_verdict(&verdicts);
     });
     for (path, _) in files {
         fs::remove_file(path).unwrap();
