@@ -68,12 +68,14 @@ part_with() {
 
 all_features=mpi,pnetcdf,netcdf,faults
 
-# check_cargo <command> <arguments...>: with the profile and the directory of the C library on Open MPI 4.
+# check_cargo <command> <arguments...>: with profile, directory and environment of the C library on Open MPI 4, so that
+# nothing is compiled twice.
 check_cargo() {
-  local command=$1
+  local command=$1 libclang
   shift
+  libclang=$(sed -n 's/^STANCHION_LIBCLANG:FILEPATH=//p' "$work/openmpi/CMakeCache.txt")
   CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
-    cargo "$command" --locked --profile ci "$@"
+    LIBCLANG_PATH=$(dirname "$libclang") cargo "$command" --locked --profile ci "$@"
 }
 
 # Tests and benches with no features and with all; the library as CMake may ask for it.
