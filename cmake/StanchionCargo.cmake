@@ -56,6 +56,12 @@ if(cargo_profile STREQUAL "dev")
 endif()
 
 set(STANCHION_CARGO_FLAGS --locked --profile ${cargo_profile})
+# Flags of the environment (RUSTFLAGS) then reach only what is built for the target, not programs that cargo runs.
+set(STANCHION_CARGO_TARGET "" CACHE STRING "Rust target triple; empty: the host, as cargo builds by default")
+if(STANCHION_CARGO_TARGET)
+  list(APPEND STANCHION_CARGO_FLAGS --target ${STANCHION_CARGO_TARGET})
+  string(PREPEND cargo_profile_directory "${STANCHION_CARGO_TARGET}/")
+endif()
 if(cargo_profile STREQUAL "release")
   list(APPEND STANCHION_CARGO_FLAGS --config "profile.release.strip=\"debuginfo\"")
 endif()
@@ -82,10 +88,11 @@ function(stanchion_cargo_build name)
   set(STANCHION_CARGO_DIRECTORY_${name} "${directory}" CACHE INTERNAL "Where cargo builds ${name}")
   set(outputs "${directory}/${cargo_profile_directory}")
 
-  # An archive alone is compiled for itself; programs need the crate as a Rust library besides.
-  set(command rustc --crate-type staticlib)
-  if(ARG_BINARIES)
-    set(command build)
+  # Tests need the archive alone. Asking for it alone would also switch on lto, which cargo leaves out where a Rust library
+  # is made besides: releases stay as they were measured.
+  set(command build)
+  if(cargo_profile STREQUAL "ci" AND NOT ARG_BINARIES)
+    set(command rustc --crate-type staticlib)
   endif()
   set(flags --lib)
   foreach(binary IN LISTS ARG_BINARIES)

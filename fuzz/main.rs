@@ -107,6 +107,8 @@ fn main() -> ExitCode {
     };
     let _directory = enter_directory();
     stanchion::log::set_level(0);
+    watch::check();
+    targets::check();
     watch::begin();
     let (mut all, mut well) = (0, true);
     for (index, target) in TARGETS.iter().enumerate() {

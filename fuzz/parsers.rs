@@ -1,6 +1,7 @@
 //! Targets for one parser each: bytes of a file go in.
 
 use crate::mutate::{Choices, seal};
+use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
 use stanchion::failure_domain::Tree as Domains;
@@ -46,6 +47,19 @@ pub fn tree_file(input: &[u8]) {
     assert!(used.is_ok_and(|used| used <= input.len() as u64) || !by_name);
 }
 
+pub fn is_good_file(bytes: &[u8]) -> bool {
+    fs::write("tree.kv", bytes).unwrap();
+    file::read_file(Path::new("tree.kv"), Tree::new().edit()).is_ok()
+}
+
+pub fn is_good_map(bytes: &[u8]) -> bool {
+    fs::write("map.txt", bytes).unwrap();
+    let read = local::run(3, |comm| {
+        map_file::read(&comm, Path::new("map.txt")).is_ok()
+    });
+    read.into_iter().all(|well| well)
+}
+
 /// The same with a checksum that is right, so that what is behind it is reached.
 pub fn sealed_tree_file(input: &[u8]) {
     const MAGIC: [u8; 8] = [0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1];
@@ -59,13 +73,8 @@ pub fn map_text(input: &[u8]) {
     let path = Path::new("map.txt");
     fs::write(path, input).unwrap();
     let ranks = 1 + input.len() % 3;
-    let verdicts = bounded(input.len(), || {
-        local::run(ranks, |comm| map_file::read(&comm, path).is_ok())
-    });
-    assert!(
-        verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-        "{verdicts:?}"
-    );
+    let read = |comm: local::LocalComm| map_file::read(&comm, path).map(drop);
+    same_verdict(&bounded(input.len(), || local::run(ranks, read)));
 }
 
 /// A file of hosts and their paths; the address of a node and its pattern.

@@ -8,12 +8,14 @@ use stanchion::kvtree::{Tree, gather};
 use stanchion::redset::rebuild::{self, SetFiles};
 use stanchion::redset::{self, Descriptor, Scheme};
 use std::ffi::{CString, OsStr};
+use std::fmt::Debug;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-const NAME: &str = "enc/ck";
+/// As upstream made the golden sets.
+const NAME: &str = "enc/ck.";
 
 /// The files of one directory, those that begin with a tree taken apart.
 struct Seed {
@@ -252,27 +254,32 @@ pub fn redset_offline_rebuild(input: &[u8]) {
     });
 }
 
+/// # Panics
+/// If some ranks were told that all went well, and others that it did not.
+pub fn same_verdict<E: Debug>(verdicts: &[Result<(), E>]) {
+    let well = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
+    assert!(well == 0 || well == verdicts.len(), "{verdicts:?}");
+}
+
 /// All ranks of a job; they must come to one verdict.
-fn job(input: &[u8], call: fn(&local::LocalComm) -> bool) {
+fn job(input: &[u8], call: fn(&local::LocalComm) -> redset::Result<()>) {
     let (seed, length) = bring(&mut Choices(input), is_of_set);
-    let verdicts = bounded(length, || local::run(seed.ranks, |comm| call(&comm)));
-    assert!(
-        verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-        "{verdicts:?}"
-    );
+    same_verdict(&bounded(length, || {
+        local::run(seed.ranks, |comm| call(&comm))
+    }));
 }
 
 pub fn redset_recover(input: &[u8]) {
     job(input, |comm| {
-        let recovered = redset::recover(comm, OsStr::new(NAME));
-        recovered.is_ok_and(|(_, verdict)| verdict.is_ok())
+        let (_, verdict) = redset::recover(comm, OsStr::new(NAME))?;
+        verdict
     });
 }
 
 pub fn redset_verify(input: &[u8]) {
     job(input, |comm| {
-        let verified = redset::verify(comm, OsStr::new(NAME));
-        verified.is_ok_and(|(_, verdict)| verdict.is_ok())
+        let (_, verdict) = redset::verify(comm, OsStr::new(NAME))?;
+        verdict
     });
 }
 
@@ -297,14 +304,35 @@ pub fn gathered(input: &[u8]) {
         assert!(tree.view().preorder().count() <= length / 5);
         let verdicts = local::run(ranks, |comm| {
             let mut tree = Tree::new();
-            gather::read_scatter(&comm, Some(prefix), Some(tree.edit())).is_ok()
+            gather::read_scatter(&comm, Some(prefix), Some(tree.edit()))
         });
-        assert!(
-            verdicts.iter().all(|verdict| *verdict == verdicts[0]),
-            "{verdicts:?}"
-        );
+        same_verdict(&verdicts);
     });
     for (path, _) in files {
         fs::remove_file(path).unwrap();
+    }
+}
+
+/// # Panics
+/// If sets that nobody changes cannot be verified and recovered.
+pub fn check() {
+    for seed in SEEDS.iter() {
+        clear(Path::new("."));
+        fs::create_dir_all("data").unwrap();
+        fs::create_dir_all("enc").unwrap();
+        for (path, file) in &seed.trees {
+            fs::write(path, file.to_bytes()).unwrap();
+        }
+        for (path, bytes) in &seed.data {
+            fs::write(path, bytes).unwrap();
+        }
+        assert!(!found().is_empty() && seed.ranks > 1);
+        for set in found().iter().filter(|set| set.kind.is_some()) {
+            rebuild::verify(set, OsStr::new(NAME)).unwrap();
+        }
+        let recovered = local::run(seed.ranks, |comm| {
+            redset::recover(&comm, OsStr::new(NAME)).map(|(_, verdict)| verdict.is_ok())
+        });
+        assert!(recovered.into_iter().all(|verdict| verdict.unwrap()));
     }
 }

@@ -86,3 +86,24 @@ fn packed_trees() -> Vec<Vec<u8>> {
     };
     tree_files().into_iter().map(packed).collect()
 }
+
+/// # Panics
+/// If a corpus is empty, or a file of it is not one that the parser takes: then its changes would reach nothing.
+pub fn check() {
+    use stanchion::kvtree::{Tree, pack};
+    assert!(tree_files().len() >= 10);
+    for packed in packed_trees() {
+        let mut tree = Tree::new();
+        pack::unpack_into(&packed, tree.edit(), pack::Order::AsPacked).unwrap();
+        assert!(pack::packed(Some(tree.view())).unwrap() == packed);
+    }
+    for bytes in tree_files() {
+        assert!(parsers::is_good_file(&bytes));
+    }
+    assert!(
+        corpus("map_text")
+            .iter()
+            .any(|bytes| parsers::is_good_map(bytes))
+    );
+    sets::check();
+}

@@ -52,6 +52,17 @@ pub fn bounded<T>(length: usize, read: impl FnOnce() -> T) -> T {
     result
 }
 
+/// # Panics
+/// If a limit would not be noticed.
+pub fn check() {
+    let too_much = || drop(std::hint::black_box(vec![0_u8; 2 * FREE_MEMORY]));
+    let before = HELD.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    too_much();
+    let peak = (PEAK.load(Relaxed) - before) as usize;
+    assert!((2 * FREE_MEMORY..3 * FREE_MEMORY).contains(&peak), "{peak}");
+}
+
 // ---- time and crashes ----
 
 static INPUT: AtomicU64 = AtomicU64::new(0);

@@ -68,15 +68,14 @@ part_with() {
 
 all_features=mpi,pnetcdf,netcdf,faults
 
-# Where CMake builds for that MPI: mpi-sys does not notice when the MPI changes below it.
-cargo_directory() { sed -n 's/^STANCHION_CARGO_DIRECTORY_mpi:INTERNAL=//p' "$work/$1/CMakeCache.txt"; }
-
-# check_cargo <command> <arguments...>: with the profile and the directory of the C library on Open MPI 4.
+# check_cargo <command> <arguments...>: with profile, directory and environment of the C library on Open MPI 4, so that
+# nothing is compiled twice.
 check_cargo() {
-  local command=$1
+  local command=$1 libclang
   shift
-  CARGO_TARGET_DIR=$(cargo_directory openmpi) MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
-    cargo "$command" --locked --profile ci "$@"
+  libclang=$(sed -n 's/^STANCHION_LIBCLANG:FILEPATH=//p' "$work/openmpi/CMakeCache.txt")
+  CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
+    LIBCLANG_PATH=$(dirname "$libclang") cargo "$command" --locked --profile ci "$@"
 }
 
 # Tests and benches with no features and with all; the library as CMake may ask for it.
@@ -84,18 +83,45 @@ lints() {
   local features
   check_cargo clippy --all-targets -- -D warnings
   check_cargo clippy --all-targets --features $all_features -- -D warnings
-  for features in mpi mpi,netcdf mpi,pnetcdf,netcdf mpi,pnetcdf,netcdf,pio_ncar; do
-    check_cargo clippy --lib --features $features -- -D warnings
+  for features in "" mpi mpi,netcdf mpi,pnetcdf,netcdf mpi,pnetcdf,netcdf,pio_ncar; do
+    check_cargo clippy --lib --bins --features "reserve,$features" -- -D warnings
   done
 }
 
-# The tests of the MPI half run as a job of one rank, and those of the file libraries as one of two.
+# The tests of the MPI half run as a job of one rank, and those that are made for it as jobs of two and three.
 rust_tests() {
   check_cargo test --features $all_features
-  local formats
-  formats=$(check_cargo test --features $all_features --test pio_formats --no-run 2>&1 | sed -n 's/.*(\(.*\/pio_formats-[^)]*\)).*/\1/p')
-  "$(mpi_program openmpi mpiexec)" -n 2 "$formats" --test-threads 1
+  run_ranks 2 mpi
+  run_ranks 3 mpi
+  run_ranks 2 pio_formats --test-threads 1
 }
+
+# run_ranks <ranks> <test of tests/> <arguments...>
+run_ranks() {
+  local ranks=$1 test=$2 program
+  shift 2
+  program=$(check_cargo test --features $all_features --test "$test" --no-run 2>&1 | sed -n "s/.*(\\(.*\\/$test-[^)]*\\)).*/\\1/p")
+  "$(mpi_program openmpi mpiexec)" -n "$ranks" "$program" "$@"
+}
+
+# Both keep one core busy. The simulator goes on where `cargo test` has not been.
+simulator_and_fuzz() {
+  local seconds=40 failed=0 pids pid
+  if [ $slow = yes ]; then seconds=600; fi
+  check_cargo test --features $all_features --test simulator -- --from 1000000 --seconds $seconds &
+  pids=$!
+  check_cargo run --features $all_features --example fuzz -- --seconds $((seconds / 20)) &
+  pids+=" $!"
+  for pid in $pids; do wait "$pid" || failed=1; done
+  return $failed
+}
+
+# Readers of one tree, in every order of their steps.
+interleavings() {
+  RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$work/cargo/loom cargo test --locked --profile ci --lib interleavings
+}
+
+sanitizer() { if [ $slow = yes ]; then bash scripts/sanitize.sh --all; else bash scripts/sanitize.sh; fi; }
 
 # ---- C ----
 
@@ -103,7 +129,8 @@ rust_tests() {
 configure() {
   local tree=$1
   shift
-  cmake -S "$repo" -B "$work/$tree" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DSTANCHION_CARGO_DIR="$work/cargo" "$@"
+  cmake -S "$repo" -B "$work/$tree" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DSTANCHION_CARGO_DIR="$work/cargo" \
+    -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_Fortran_FLAGS_RELEASE=-O0 "$@"
 }
 
 configure_mpi() {
@@ -124,7 +151,7 @@ test_mpi() {
   local mpi=$1
   if [ "$mpi" != openmpi ]; then
     configure_mpi "$mpi" "$mpi"
-    start_from_openmpi "$mpi"
+    start_from "$work/openmpi" "$work/$mpi"
   fi
   cmake --build "$work/$mpi" -j "$jobs"
   if [ "$mpi" = openmpi ]; then ctest_in openmpi none
@@ -133,19 +160,12 @@ test_mpi() {
   fi
 }
 
-# The crates that read mpi.h take longest to compile and are the same for every MPI: another one starts with a copy.
-start_from_openmpi() {
-  local from to
-  from=$(cargo_directory openmpi)
-  to=$(cargo_directory "$1")
-  if [ -d "$to" ] || ! [ -d "$from" ]; then return; fi
-  cp -a "$from" "$to"
-  CARGO_TARGET_DIR=$to cargo clean --quiet --profile ci -p mpi-sys -p stanchion
-}
-
+# Only what has to do with PIO.
 test_ncar() {
+  local targets
   configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar
-  cmake --build "$work/ncar" -j "$jobs"
+  targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*)$/\1/p')
+  cmake --build "$work/ncar" -j "$jobs" --target $targets
   ctest_in ncar valgrind -R '^(pio|example_darray|exports|install\.(prefix|cmake_c|cmake_fortran))'
 }
 
@@ -160,7 +180,7 @@ test_base() {
 
 # What users get: optimized across crates, all tests.
 test_release() {
-  configure_mpi release openmpi -DSTANCHION_CARGO_PROFILE=
+  configure_mpi release openmpi -DSTANCHION_CARGO_PROFILE= -DCMAKE_C_FLAGS_RELEASE="-O3 -DNDEBUG" -DCMAKE_Fortran_FLAGS_RELEASE=-O3
   cmake --build "$work/release" -j "$jobs"
   ctest_in release valgrind
 }
@@ -181,6 +201,9 @@ part "configure for Open MPI 4" configure_mpi openmpi openmpi
 part_with fmt "format" cargo fmt --check
 part_with clippy "lints, every set of features" lints
 part "Rust tests" rust_tests
+part "simulator and fuzz targets" simulator_and_fuzz
+part "interleavings of threads" interleavings
+part "address sanitizer" sanitizer
 for mpi in $mpis; do
   part "C and install tests, $mpi" test_mpi "$mpi"
 done

@@ -241,9 +241,17 @@ impl Part {
 
     /// What stands below RANK, for the ranks named there.
     fn messages(&self, size: usize) -> Result<Vec<(usize, Vec<u8>)>> {
+        let mut seen = HashSet::new();
         let addressed = self.ranks().map(|(key, tree)| {
             let rank = exchange::destination(key.to_bytes(), size)?;
-            Ok((rank, tree.bytes().to_vec()))
+            // A rank takes one message from each other one.
+            match seen.insert(rank) {
+                true => Ok((rank, tree.bytes().to_vec())),
+                false => Err(Error::NamedTwice {
+                    path: self.path.clone(),
+                    file: key.to_string_lossy().into_owned(),
+                }),
+            }
         });
         addressed.collect()
     }

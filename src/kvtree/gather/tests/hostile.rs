@@ -64,6 +64,16 @@ fn a_rank_that_stands_twice_does_not_stand_for_another() {
     assert!(matches!(place.read_single(), Err(Error::RankCount { .. })));
 }
 
+#[test]
+fn a_rank_that_stands_twice_in_a_file_fails_on_all() {
+    let place = Place::new();
+    place.write(&samples(2, c"1"), SEGMENT);
+    tamper(&place, c".0.0", |data| {
+        data.child(RANK).into_child(c"00").set_int(c"X", 1);
+    });
+    place.assert_unreadable(2);
+}
+
 /// A set that is replaced is removed by the names in its maps, whoever wrote those.
 #[test]
 fn only_files_of_a_set_are_removed() {
