@@ -19,10 +19,12 @@ pub mod kvtree;
 pub mod log;
 mod pages;
 pub mod pio;
+mod protect;
 pub mod rankstr;
 pub mod redset;
 pub mod reserve;
 pub mod storage;
+mod wire;
 
 #[cfg(feature = "reserve")]
 #[global_allocator]

@@ -484,7 +484,9 @@ impl Payload {
 
     /// Completes the file with its header, which must have the length given before.
     pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
-        debug_assert_eq!(header.len() as u64, self.header);
+        if header.len() as u64 != self.header {
+            return Err(Error::Broken("a header has outgrown its place"));
+        }
         let file = self.file.as_mut();
         let file = file.ok_or_else(|| bad(&self.path, "it is not open"))?;
         let settled = file.write_at(0, header).and_then(|()| sync(file));

@@ -9,18 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::apply::{gather_u64, infos, unpack};
+use super::apply::infos;
 use super::engine::Means;
 use super::flow::{Have, Part};
-use super::header::{Header, Info, Record, StripeInfo};
+use super::header::{Header, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
+use super::survey::Survey;
 use super::{Descriptor, Error, Result, Set, agree, names};
-use crate::comm::{Comm, Op, Tag, transfer_unsized};
-use crate::kvtree::pack;
+use crate::comm::Comm;
+use crate::log;
+use crate::protect::generation::Generation;
 use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::wire::gather_u64;
 
-const TAG: Tag = 0x6d62;
 /// Longest account of one rank's losses in a message of all ranks.
 const ACCOUNT: usize = 512;
 
@@ -76,18 +78,15 @@ impl<'a, C: Comm> Members<'a, C> {
     ) -> Result<Members<'a, C>> {
         let comm = &set.comm;
         let mut account = Account::new();
-        let found = read_header(descriptor, location, &mut account);
-        let found = found.as_ref();
-        let info = fetch_info(comm, descriptor, found.map(|(header, _)| header))?;
-        let files = agree(comm, located(&info, location))?;
-        let infos = infos(comm, &info)?;
-        let bytes = gather_u64(comm, info.bytes())?;
-        let pieces = Pieces::planned(descriptor.scheme, bytes);
-        check_chunks(comm, pieces.chunk(), found.map(|(header, _)| header))?;
-        let found_checksums = found.map_or(Vec::new(), |(header, _)| header.checksums.clone());
-        // A new redundancy file has checksums if the others have.
-        let wanted = any(comm, !found_checksums.is_empty())?;
+        let survey = Survey::take(comm, descriptor, location, &mut account)?;
+        let infos = agree(comm, infos(comm, &survey.info))?;
+        let bytes = gather_u64(comm, survey.info.bytes())?;
+        let pieces = Pieces::planned(descriptor.scheme, bytes)?;
+        check_chunks(pieces.chunk(), survey.chunk)?;
+        let found = survey.header.as_ref();
         let lengths = pieces.lengths(descriptor.rank);
+        // A new redundancy file has checksums if the others have.
+        let wanted = survey.has_checksums;
         let mut members = Members {
             set,
             header: Header {
@@ -100,25 +99,31 @@ impl<'a, C: Comm> Members<'a, C> {
                 checksums: vec![0; if wanted { lengths.len() } else { 0 }],
             },
             found_length: found.map_or(0, |(_, length)| *length),
-            found_checksums,
+            found_checksums: found.map_or(Vec::new(), |(header, _)| header.checksums.clone()),
             redundancy: location.redundancy.clone(),
-            files,
+            files: survey.files,
             pieces,
             have: Vec::new(),
             lost: BTreeSet::new(),
             account,
         };
-        members.look_for_files();
+        members.look_for_files(survey.is_stale);
         members.look_into_files_beside_lost_ones();
         let have = Have {
             data: members.lost.is_empty(),
-            payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
+            payload: survey.header.is_some() && members.look_for_payload(lengths.iter().sum()),
         };
         members.have = gather_have(comm, have)?;
         Ok(members)
     }
 
-    fn look_for_files(&mut self) {
+    /// The apply that the set is completed to, if its headers name one.
+    pub(super) fn generation(&self) -> Option<Generation> {
+        self.header.generation()
+    }
+
+    /// Files beside a header of another apply are of that apply, unless their checksums can tell.
+    fn look_for_files(&mut self, is_stale: bool) {
         for (record, path) in &self.files {
             let wanted = record.attributes.size;
             let wrong = match attributes(path) {
@@ -127,7 +132,17 @@ impl<'a, C: Comm> Members<'a, C> {
                 Ok(Some(found)) if found.size != wanted => {
                     format!("it has {} bytes instead of {wanted}", found.size)
                 }
-                Ok(Some(_)) => continue,
+                Ok(Some(_)) if is_stale && record.checksum.is_none() => STALE.into(),
+                Ok(Some(found)) => {
+                    if record.checksum.is_none() && found.mtime != record.attributes.mtime {
+                        let path = path.display();
+                        log!(
+                            Warning,
+                            "{path} was changed at another time than noted down"
+                        );
+                    }
+                    continue;
+                }
                 Err(error) => error.to_string(),
             };
             self.account.insert(path.clone(), wrong);
@@ -196,12 +211,13 @@ impl<'a, C: Comm> Members<'a, C> {
     /// Rebuilds what is lost, or learns that more is lost than was known.
     fn attempt(&mut self, means: Means, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let flows = match self.pieces.flows(&self.have) {
+        let flows = match self.pieces.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
             Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
             None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
         let mut repair = Repair {
+            generation: self.generation(),
             redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
             member: agree(comm, self.member())?,
         };
@@ -355,9 +371,12 @@ pub enum State {
 }
 
 const DAMAGED: &str = "it does not match its checksum";
+const STALE: &str = "it lies beside redundancy of another apply and has no checksum";
 
 /// Rebuilt files that wait to be put in place.
 pub(super) struct Repair {
+    /// The apply that the set is completed to, if its headers name one.
+    pub(super) generation: Option<Generation>,
     member: Member,
     redundancy: Option<PathBuf>,
 }
@@ -385,86 +404,14 @@ pub(super) fn put_in_place(file: &Path) -> Result<()> {
     Ok(sync_parent(file)?)
 }
 
-/// This rank's header and its length, if it is there and belongs here.
-fn read_header(
-    descriptor: &Descriptor,
-    location: &Location,
-    account: &mut Account,
-) -> Option<(Header, u64)> {
-    let path = &location.redundancy;
-    let wrong = match Header::read(path) {
-        Ok(Some((header, length))) if header.belongs_to(descriptor) => {
-            return Some((header, length));
-        }
-        Ok(Some(_)) => "it belongs to another set".into(),
-        Ok(None) => "it does not exist".into(),
-        Err(error) => error.to_string(),
-    };
-    account.insert(path.clone(), wrong);
-    None
-}
-
-fn located(info: &Info, location: &Location) -> Result<Vec<(Record, PathBuf)>> {
-    let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
-    info.files.iter().map(place).collect()
-}
-
-/// What is known about this rank's files: by itself, or by the nearest right neighbour that has a header.
-fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) -> Result<Info> {
-    let has = gather_u64(comm, own.is_some().into())?;
-    let ranks = comm.size();
-    let helper = |rank: usize| {
-        let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
-        right.into_iter().find(|&helper| has[helper] != 0)
-    };
-    let helpless = (0..ranks).filter(|&rank| has[rank] == 0);
-    let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
-    let known = own.into_iter().flat_map(|header| &header.infos);
-    let known = known.filter(|(rank, _)| asked.clone().any(|asked| asked == **rank));
-    let packed = known.map(|(rank, info)| Ok((*rank, pack::packed(Some(info.to_tree().view()))?)));
-    let packed: Vec<(usize, Vec<u8>)> = packed.collect::<Result<_>>()?;
-    let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
-    let from = match own {
-        None => helper(comm.rank()),
-        Some(_) => None,
-    };
-    let from: Vec<_> = from.into_iter().collect();
-    let received = transfer_unsized(comm, TAG, &sends, &from)?;
-    let info = match (own, &received[..]) {
-        (Some(header), _) => Ok(header.own().clone()),
-        (None, [block, ..]) => unpack(block).and_then(|tree| Info::from_tree(tree.view())),
-        (None, []) => Err(Error::Lost(format!(
-            "no rank knows which files rank {} has",
-            descriptor.world_rank
-        ))),
-    };
-    agree(comm, info)
-}
-
 /// The files say how long chunks are, so that the lengths that headers name need not be trusted.
-fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&Header>) -> Result<()> {
-    let Some(needed) = needed else {
-        return Ok(());
-    };
-    let chunks = gather_u64(comm, own.map_or(0, Header::chunk))?;
-    let named: Vec<u64> = chunks.into_iter().filter(|&chunk| chunk > 0).collect();
-    if named.is_empty() {
-        let nowhere = "no redundancy file names the length of its chunks";
-        return Err(Error::Mismatch(nowhere.into()));
-    }
-    match named.iter().all(|&chunk| chunk == needed) {
-        true => Ok(()),
-        false => Err(Error::Mismatch(format!(
-            "redundancy files name chunks of {named:?} bytes where the files need {needed}"
+fn check_chunks(needed: Option<u64>, named: u64) -> Result<()> {
+    match needed {
+        Some(needed) if needed != named => Err(Error::Mismatch(format!(
+            "redundancy files name chunks of {named} bytes where the files need {needed}"
         ))),
+        _ => Ok(()),
     }
-}
-
-/// Whether it is so on any rank.
-pub(super) fn any<C: Comm>(comm: &C, it_is: bool) -> Result<bool> {
-    let mut somewhere = [u64::from(it_is)];
-    comm.allreduce(Op::Max, &mut somewhere)?;
-    Ok(somewhere[0] != 0)
 }
 
 fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {

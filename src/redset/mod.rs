@@ -18,6 +18,7 @@ mod apply;
 mod commit;
 mod config;
 mod descriptor;
+mod descriptors;
 mod direct;
 mod engine;
 mod flow;
@@ -33,6 +34,7 @@ mod reach;
 pub mod rebuild;
 mod recover;
 mod sums;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -84,6 +86,12 @@ pub enum Error {
     Misplaced { placed: usize, ranks: usize },
     #[error(transparent)]
     Placement(#[from] placement::Error),
+    /// The ranks of a set, or the sets of an apply, have files of different applies.
+    #[error("the files belong to different applies: {0}")]
+    Generations(String),
+    /// Something that must hold does not; what would follow from it must not be taken for data.
+    #[error("internal error: {0}")]
+    Broken(&'static str),
     /// More is lost than the scheme tolerates, or no scheme protects it.
     #[error("too much is lost to rebuild it: {0}")]
     Lost(String),

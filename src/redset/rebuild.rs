@@ -18,6 +18,7 @@ use crate::comm::Comm;
 use crate::comm::local::{self, LocalComm};
 use crate::kvtree::TreeRef;
 use crate::log;
+use crate::protect::generation;
 
 /// Which scheme the caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,42 +200,59 @@ struct Found {
 
 impl Found {
     fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<Found> {
+        let mut headers: BTreeMap<usize, (PathBuf, Header)> = BTreeMap::new();
+        for path in files {
+            let header = match Header::read(path) {
+                Ok(Some((header, _))) => header,
+                Ok(None) => {
+                    log!(Warning, "{} does not exist", path.display());
+                    continue;
+                }
+                Err(error) => {
+                    log!(Warning, "{error}");
+                    continue;
+                }
+            };
+            let own = &header.own().descriptor;
+            let first = headers.values().next();
+            let fits_first =
+                first.is_none_or(|(_, first)| first.own().descriptor.is_of_same_set(own));
+            if !fits(own.scheme) || !fits_first {
+                let what = "it belongs to another set or scheme".into();
+                let path = path.to_owned();
+                return Err(Error::BadFile { path, what });
+            }
+            headers.insert(header.rank, (path.to_owned(), header));
+        }
+        Found::judged(headers)
+    }
+
+    /// Goes by the headers of the newest apply that the set can be completed to.
+    fn judged(headers: BTreeMap<usize, (PathBuf, Header)>) -> Result<Found> {
+        let (_, first) = headers
+            .values()
+            .next()
+            .ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
+        let Descriptor { ranks, scheme, .. } = first.own().descriptor;
+        let claim = |rank| headers.get(&rank).map(|(_, header)| header.claim());
+        let claims = (0..ranks).map(|rank| claim(rank).transpose());
+        let claims = claims.collect::<Result<Vec<_>>>()?;
+        let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+        let verdict = judged.map_err(Error::Generations)?;
         let mut found = Found {
             redundancy: BTreeMap::new(),
             infos: BTreeMap::new(),
         };
-        for path in files {
-            match Header::read(path) {
-                Ok(Some((header, _))) => found.add(&fits, path, header)?,
-                Ok(None) => log!(Warning, "{} does not exist", path.display()),
-                Err(error) => log!(Warning, "{error}"),
+        for (rank, (path, header)) in headers {
+            found.redundancy.insert(rank, path);
+            if verdict.current.contains(&rank) {
+                found.infos.extend(header.infos);
             }
         }
-        found.check()
+        found.check(ranks)
     }
 
-    fn add(&mut self, fits: impl Fn(Scheme) -> bool, path: &Path, header: Header) -> Result<()> {
-        let own = &header.own().descriptor;
-        let first = self.infos.values().next();
-        let same_set = first.is_none_or(|info| is_same_set(&info.descriptor, own));
-        if !fits(own.scheme) || !same_set {
-            let what = "it belongs to another set or scheme".into();
-            let path = path.to_owned();
-            return Err(Error::BadFile { path, what });
-        }
-        self.redundancy.insert(header.rank, path.to_owned());
-        for (rank, info) in header.infos {
-            self.infos.entry(rank).or_insert(info);
-        }
-        Ok(())
-    }
-
-    fn check(self) -> Result<Found> {
-        let first = self.infos.values().next();
-        let ranks = first.map_or(0, |info| info.descriptor.ranks);
-        if ranks == 0 {
-            return Err(Error::Lost("no redundancy file can be read".into()));
-        }
+    fn check(self, ranks: usize) -> Result<Found> {
         match (0..ranks).find(|rank| !self.infos.contains_key(rank)) {
             None => Ok(self),
             Some(rank) => Err(Error::Lost(format!(
@@ -277,9 +295,4 @@ impl Found {
             map,
         }
     }
-}
-
-fn is_same_set(a: &Descriptor, b: &Descriptor) -> bool {
-    let set = |d: &Descriptor| (d.scheme, d.groups, d.group, d.ranks, d.world_ranks);
-    set(a) == set(b)
 }
