@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ struct Taped {
     live: Option<LocalComm>,
     rank: usize,
     size: usize,
-    tape: Arc<RefCell<Tape>>,
+    tape: Rc<RefCell<Tape>>,
 }
 
 impl Taped {
@@ -90,7 +90,7 @@ impl Taped {
             rank: comm.rank(),
             size: comm.size(),
             live: Some(comm),
-            tape: Arc::default(),
+            tape: Rc::default(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Taped {
             live: None,
             rank,
             size,
-            tape: Arc::new(RefCell::new(tape)),
+            tape: Rc::new(RefCell::new(tape)),
         }
     }
 

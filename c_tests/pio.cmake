@@ -6,6 +6,11 @@ foreach(name pio_decomp pio_map_files pio_errors)
   add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
 endforeach()
 
+foreach(name pio_same pio_sparse pio_threads)
+  add_test_program(${name} ${name}.c stanchion)
+  add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES 2 4)
+endforeach()
+
 add_test_program(pio_bounds pio_bounds.c stanchion)
 foreach(word holes wrap other)
   add_mpi_test(NAME pio_bounds.${word} EXECUTABLE pio_bounds SIZES 4 ARGUMENTS ${word})

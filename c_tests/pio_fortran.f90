@@ -528,6 +528,71 @@ contains
     call PIO_closefile(file)
   end subroutine
 
+  ! The array or the part of the last rank is not that of the others: all get the same error, and nobody waits.
+  subroutine check_one_rank
+    type(file_desc_t) :: file
+    type(var_desc_t) :: v, names, growing
+    type(io_desc_t) :: iodesc
+    integer :: x, letters, time, own(4), code, length
+    integer, allocatable :: few(:), map(:)
+    real(c_double) :: d(4)
+    character(len=5) :: word
+    character(len=:), allocatable :: text, texts(:)
+    logical :: last
+    last = rank == ranks - 1
+    length = merge(2, 4, last)
+    allocate (few(length), source=1)
+    allocate (character(len=length) :: text)
+    allocate (character(len=5) :: texts(2))
+    call need('PIO_createfile', PIO_createfile(iosystem, file, iotype, 'one_rank.nc', PIO_clobber))
+    call need('PIO_def_dim', PIO_def_dim(file, 'x', 4, x))
+    call need('PIO_def_dim', PIO_def_dim(file, 'letters', 5, letters))
+    call need('PIO_def_dim', PIO_def_dim(file, 'time', PIO_unlimited, time))
+    call need('PIO_def_var', PIO_def_var(file, 'v', PIO_int, [x], v))
+    call need('PIO_def_var', PIO_def_var(file, 'names', PIO_char, [letters], names))
+    call need('PIO_def_var', PIO_def_var(file, 'growing', PIO_char, [letters, time], growing))
+    call need('put of an attribute', PIO_put_att(file, v, 'ints', [1, 2, 3, 4]))
+    call need('put of text', PIO_put_att(file, v, 'text', 'long'))
+    if (ranks > 1) call expect('put of different lengths', PIO_put_att(file, v, 'few', few), PIO_EINVAL)
+    call need('PIO_enddef', PIO_enddef(file))
+    call need('put of values', PIO_put_var(file, v, [1, 2, 3, 4]))
+    call need('put of text', PIO_put_var(file, names, 'names'))
+    call expect('put of too few', PIO_put_var(file, v, few), PIO_EINSUFFBUF)
+    call expect('put of too few, of a part', PIO_put_var(file, v, [1], [4], few), PIO_EINSUFFBUF)
+    call expect('get into too few', PIO_get_var(file, v, few), PIO_EINSUFFBUF)
+    call expect('get into too few, of a part', PIO_get_var(file, v, [1], [4], few), PIO_EINSUFFBUF)
+    call expect('get of an attribute into too few', PIO_get_att(file, v, 'ints', few), PIO_EINSUFFBUF)
+    call expect('get of text into too short', PIO_get_att(file, v, 'text', text), PIO_EINSUFFBUF)
+    call expect('get of a text variable into too short', PIO_get_var(file, names, text), PIO_EINSUFFBUF)
+    call expect_true('a part that is not there', PIO_get_var(file, v, [merge(9, 1, last)], own(1)) /= PIO_noerr)
+    if (ranks > 1) then
+      call expect('different parts', PIO_get_var(file, v, [merge(2, 1, last)], own(1)), PIO_EINVAL)
+      if (last) code = PIO_get_var(file, v, d)
+      if (.not. last) code = PIO_get_var(file, v, own)
+      call expect('different types', code, PIO_EINVAL)
+    end if
+    call need('get of all', PIO_get_var(file, v, own))
+    call expect_true('all', all(own == [1, 2, 3, 4]))
+
+    ! As many records as there are strings.
+    texts = ['one  ', 'three']
+    call need('put of strings', PIO_put_var(file, growing, texts))
+    call need('get of a string', PIO_get_var(file, growing, [1, 2], word))
+    call expect_text('string', word, 'three')
+
+    map = [integer ::]
+    if (rank == 0) map = [1, 2, 3, 4]
+    call PIO_initdecomp(iosystem, PIO_int, [4], map, iodesc)
+    if (last) call PIO_write_darray(file, v, iodesc, [0d0, 0d0, 0d0, 0d0], code)
+    if (.not. last) call PIO_write_darray(file, v, iodesc, map, code)
+    call expect('write of another type', code, PIO_EBADTYPE)
+    if (last) call PIO_read_darray(file, v, iodesc, d, code)
+    if (.not. last) call PIO_read_darray(file, v, iodesc, own, code)
+    call expect('read of another type', code, PIO_EBADTYPE)
+    call PIO_freedecomp(iosystem, iodesc)
+    call PIO_closefile(file)
+  end subroutine
+
 end module pio_fortran_checks
 
 subroutine pio_fortran_tests(communicator, own_rank, number_of_ranks, failed) bind(C)
@@ -553,6 +618,7 @@ subroutine pio_fortran_tests(communicator, own_rank, number_of_ranks, failed) bi
     call check_metadata
     call check_attributes
     call check_values
+    call check_one_rank
   end do
   call PIO_finalize(iosystem, code)
   call need('PIO_finalize', code)

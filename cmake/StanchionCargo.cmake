@@ -39,19 +39,24 @@ function(stanchion_native_libs result)
 endfunction()
 stanchion_native_libs(STANCHION_NATIVE_LIBS)
 
-if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(STANCHION_CARGO_PROFILE dev)
-  set(STANCHION_CARGO_PROFILE_DIR debug)
+# The profile of Cargo.toml that goes with the build type, unless the user names another (tests take "ci").
+set(STANCHION_CARGO_PROFILE "" CACHE STRING "Profile of Cargo.toml; empty: the one of CMAKE_BUILD_TYPE")
+if(STANCHION_CARGO_PROFILE)
+  set(cargo_profile ${STANCHION_CARGO_PROFILE})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(cargo_profile dev)
 elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  set(STANCHION_CARGO_PROFILE relwithdebinfo)
-  set(STANCHION_CARGO_PROFILE_DIR relwithdebinfo)
+  set(cargo_profile relwithdebinfo)
 else()
-  set(STANCHION_CARGO_PROFILE release)
-  set(STANCHION_CARGO_PROFILE_DIR release)
+  set(cargo_profile release)
+endif()
+set(cargo_profile_directory ${cargo_profile})
+if(cargo_profile STREQUAL "dev")
+  set(cargo_profile_directory debug)
 endif()
 
-set(STANCHION_CARGO_FLAGS --locked --profile ${STANCHION_CARGO_PROFILE})
-if(STANCHION_CARGO_PROFILE STREQUAL "release")
+set(STANCHION_CARGO_FLAGS --locked --profile ${cargo_profile})
+if(cargo_profile STREQUAL "release")
   list(APPEND STANCHION_CARGO_FLAGS --config "profile.release.strip=\"debuginfo\"")
 endif()
 if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/vendor")
@@ -74,8 +79,14 @@ function(stanchion_cargo_build name)
     string(SUBSTRING ${key} 0 8 key)
     string(APPEND directory "-${key}")
   endif()
-  set(outputs "${directory}/${STANCHION_CARGO_PROFILE_DIR}")
+  set(STANCHION_CARGO_DIRECTORY_${name} "${directory}" CACHE INTERNAL "Where cargo builds ${name}")
+  set(outputs "${directory}/${cargo_profile_directory}")
 
+  # An archive alone is compiled for itself; programs need the crate as a Rust library besides.
+  set(command rustc --crate-type staticlib)
+  if(ARG_BINARIES)
+    set(command build)
+  endif()
   set(flags --lib)
   foreach(binary IN LISTS ARG_BINARIES)
     list(APPEND flags --bin ${binary})
@@ -91,7 +102,7 @@ function(stanchion_cargo_build name)
   add_custom_target(cargo_${name} ALL
     COMMAND "${CMAKE_COMMAND}" -E env --unset=MAKEFLAGS --unset=MFLAGS --unset=CARGO_BUILD_TARGET
             "CARGO_TARGET_DIR=${directory}" ${ARG_ENVIRONMENT}
-            "${CARGO_EXECUTABLE}" build ${STANCHION_CARGO_FLAGS} ${flags}
+            "${CARGO_EXECUTABLE}" ${command} ${STANCHION_CARGO_FLAGS} ${flags}
     BYPRODUCTS "${outputs}/libstanchion.a" ${binaries}
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     COMMENT "cargo build (${name})"

@@ -551,6 +551,107 @@ int stanchion_pio_decomp_type(int ioid);
 
 #if defined(REDSET_ENABLE_MPI)
 /**
+ * Sets an attribute to the values of an array: `elements` of `size` bytes of that type. `error` is not PIO_NOERR if the
+ * array cannot be used. For the Fortran module, as all functions from here on.
+ *
+ * # Returns
+ * PIO_NOERR; what is wrong with an array of any rank.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
+ */
+int stanchion_pio_put_attribute(int ncid,
+                                int varid,
+                                const char *name,
+                                int xtype,
+                                int64_t size,
+                                int64_t elements,
+                                void *data,
+                                int error);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Reads an attribute into an array. One that is longer is an error and leaves it alone; text is cut off, and an error.
+ *
+ * # Returns
+ * As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the attribute is longer than the array of any rank.
+ *
+ * # Collective
+ * As stanchion_pio_put_attribute.
+ */
+int stanchion_pio_get_attribute(int ncid,
+                                int varid,
+                                const char *name,
+                                int xtype,
+                                int64_t size,
+                                int64_t elements,
+                                void *data,
+                                int error);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Writes an array into a variable. `start` and `count` have `given` numbers each, the fastest dimension first and from
+ * 1. Slower dimensions that are not given are taken at their first place, and what is given beyond the variable's
+ * dimensions is not looked at. Without `count` it is one value, or one string; without `start` the whole variable,
+ * with as many records as the array makes.
+ *
+ * # Returns
+ * As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the array of any rank is too short.
+ *
+ * # Collective
+ * As stanchion_pio_put_attribute.
+ */
+int stanchion_pio_put_variable(int ncid,
+                               int varid,
+                               int given,
+                               const int *start,
+                               const int *count,
+                               int xtype,
+                               int64_t size,
+                               int64_t elements,
+                               void *data,
+                               int error);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * Reads a variable, or the part that stanchion_pio_put_variable would write, into an array. Text that is longer than
+ * a string is cut off, and an error.
+ *
+ * # Returns
+ * As stanchion_pio_put_variable.
+ *
+ * # Collective
+ * As stanchion_pio_put_attribute.
+ */
+int stanchion_pio_get_variable(int ncid,
+                               int varid,
+                               int given,
+                               const int *start,
+                               const int *count,
+                               int xtype,
+                               int64_t size,
+                               int64_t elements,
+                               void *data,
+                               int error);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
+ * What a rank calls instead of PIOc_write_darray, PIOc_write_darray_multi or PIOc_read_darray if its array cannot be
+ * used: all ranks return `code`, which is not PIO_NOERR.
+ *
+ * # Collective
+ * As those functions.
+ */
+int stanchion_pio_refuse_array(int ncid,
+                               int code);
+#endif
+
+#if defined(REDSET_ENABLE_MPI)
+/**
  * Divides the ranks of a communicator into sets, so that as many failures of domains are survived as can be. Each
  * rank gives its own `path`, such as "rack3/chassis1/node17": all the same number of parts, the outermost first. A
  * rank that gives NULL takes its path from the environment variable STANCHION_TOPOLOGY, or from its host's name.

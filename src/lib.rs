@@ -234,6 +234,11 @@ pub mod exports {
         stanchion_pio_to_compute, stanchion_pio_to_io,
     };
     #[cfg(feature = "mpi")]
+    pub use crate::capi::stanchion_pio_values::{
+        stanchion_pio_get_attribute, stanchion_pio_get_variable, stanchion_pio_put_attribute,
+        stanchion_pio_put_variable, stanchion_pio_refuse_array,
+    };
+    #[cfg(feature = "mpi")]
     pub use crate::capi::stanchion_redset::{
         stanchion_redset_describe, stanchion_redset_to_kvtree, stanchion_redset_verify,
     };

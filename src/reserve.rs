@@ -2,8 +2,8 @@
 //!
 //! Rust ends the process when it gets no memory for a small value. So the allocator, where malloc fails, hands out a
 //! block that it took from malloc beforehand. Such a block is freed like any other: it may be freed by the other library
-//! of the process (`libstanchion` and `libstanchion_base` share trees). Exported functions replace blocks that are gone when
-//! they begin. A request that the reserve serves fails nothing; but when half of it is gone and malloc still gives nothing,
+//! of the process (`libstanchion` and `libstanchion_base` share trees). What is freed while blocks are gone replaces them, and
+//! exported functions ask malloc for others when they begin. A request that the reserve serves fails nothing; but when half of it is gone and malloc still gives nothing,
 //! [`is_short`] fails collectives, at their next agreement and on all ranks, and calls of one process before they
 //! do anything. Large buffers are not for the reserve: whoever needs one asks for it with `try_reserve`.
 //!
@@ -11,16 +11,31 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
-/// Bytes of a block, and how many blocks of this size there are, in ascending order.
-const CLASSES: [(usize, usize); 4] = [(128, 256), (1 << 10, 128), (8 << 10, 32), (64 << 10, 8)];
+unsafe extern "C" {
+    /// Not in every libc of the crate of that name.
+    fn malloc_usable_size(place: *mut c_void) -> usize;
+}
+
+/// Bytes of a block, and how many blocks of this size there are, in ascending order. Long ones take addresses, but no
+/// memory as long as nobody writes to them.
+const CLASSES: [(usize, usize); 5] = [
+    (128, 256),
+    (1 << 10, 128),
+    (8 << 10, 32),
+    (64 << 10, 8),
+    (1 << 20, 2),
+];
 /// Enough for vectors of the processor.
 const ALIGNMENT: usize = 64;
 
 const BLOCKS: usize = total(false);
-const BYTES: usize = total(true);
+/// All of the reserve.
+pub(crate) const BYTES: usize = total(true);
 
 /// Where the library's values lie.
 pub struct Reserved;
@@ -63,7 +78,7 @@ fn replace_blocks() {
         if unsafe { libc::posix_memalign(&mut fresh, ALIGNMENT, size) } != 0 {
             return;
         }
-        let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), Relaxed, Relaxed);
+        let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), AcqRel, Relaxed);
         match kept {
             Ok(_) => drop(LEFT.fetch_add(size, Relaxed)),
             // Another thread was faster.
@@ -80,13 +95,48 @@ fn take(size: usize, alignment: usize) -> *mut u8 {
         return ptr::null_mut();
     }
     for (room, block) in blocks().filter(|(room, _)| *room >= size) {
-        let taken = block.swap(ptr::null_mut(), Relaxed);
+        let taken = block.swap(ptr::null_mut(), AcqRel);
         if !taken.is_null() {
             LEFT.fetch_sub(room, Relaxed);
             return taken;
         }
     }
     ptr::null_mut()
+}
+
+/// Frees memory from malloc, or keeps it where the reserve lacks a block: while memory is short, what is given up
+/// serves the next request.
+///
+/// # Safety
+/// `place` came from malloc and nobody uses it any more; `free` frees it.
+unsafe fn give_back(place: *mut u8, free: impl FnOnce(*mut u8)) {
+    // SAFETY: promised by the caller.
+    if LEFT.load(Relaxed) == BYTES || !unsafe { keep(place) } {
+        free(place);
+    }
+}
+
+/// # Safety
+/// As for [`give_back`].
+#[cold]
+unsafe fn keep(place: *mut u8) -> bool {
+    if !STARTED.load(Relaxed) || place.addr() % ALIGNMENT != 0 {
+        return false;
+    }
+    // SAFETY: promised by the caller.
+    let length = unsafe { malloc_usable_size(place.cast()) };
+    let Some((size, _)) = CLASSES.iter().rfind(|(size, _)| *size <= length) else {
+        return false;
+    };
+    let mut empty = blocks().filter(|(room, _)| room == size);
+    let kept = empty.any(|(_, block)| {
+        let kept = block.compare_exchange(ptr::null_mut(), place, AcqRel, Relaxed);
+        kept.is_ok()
+    });
+    if kept {
+        LEFT.fetch_add(*size, Relaxed);
+    }
+    kept
 }
 
 /// As malloc of C, for memory that C may free.
@@ -147,7 +197,7 @@ unsafe impl GlobalAlloc for Reserved {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         // SAFETY: promised by the caller.
-        unsafe { System.dealloc(place, layout) }
+        unsafe { give_back(place, |place| System.dealloc(place, layout)) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -161,7 +211,7 @@ unsafe impl GlobalAlloc for Reserved {
             // SAFETY: both have at least so many bytes, and what failed to be moved is still there, to be given up.
             unsafe {
                 ptr::copy_nonoverlapping(place, moved, layout.size().min(size));
-                System.dealloc(place, layout);
+                self.dealloc(place, layout);
             }
         }
         moved
@@ -204,6 +254,11 @@ mod tests {
                 Reserved.dealloc(block, Layout::from_size_align_unchecked(1, 1));
             }
         }
+        let layout = Layout::from_size_align(1, 1).unwrap();
+        let kept = take(1, 1);
+        // SAFETY: ours, and not used any more.
+        unsafe { Reserved.dealloc(kept, layout) };
+        assert_eq!(LEFT.load(Relaxed), BYTES, "what is freed fills a gap");
         let small = take(1, 1);
         // SAFETY: 128 bytes of ours; realloc may be given any block.
         unsafe {

@@ -46,6 +46,7 @@ const HEADERS: [(&str, &[&str]); 11] = [
             "stanchion_redset.rs",
             "stanchion_fenix.rs",
             "stanchion_pio.rs",
+            "stanchion_pio_values.rs",
             "stanchion_fdp.rs",
         ],
     ),

@@ -1,5 +1,6 @@
 //! The file libraries behind PIO's `Format`, each with a real file. Not part of a plain `cargo test`:
-//! `cargo test --features netcdf,pnetcdf --test pio_formats`, also under mpiexec.
+//! `cargo test --features netcdf,pnetcdf --test pio_formats`, and under mpiexec with a runner:
+//! `cargo test --config 'target."cfg(unix)".runner = "mpiexec -n 3"' --features netcdf,pnetcdf --test pio_formats`.
 #![cfg(any(feature = "netcdf", feature = "pnetcdf"))]
 
 use std::ffi::CString;
@@ -542,7 +543,11 @@ fn pnetcdf() {
     {
         // SAFETY: a constant of the MPI shim, never written.
         let world = MpiComm::private(unsafe { ffi::RSMPI_COMM_WORLD }).unwrap();
-        let directory = std::env::temp_dir().join("stanchion-pio-formats");
+        // One for all ranks, and for no other run.
+        let mut number = std::process::id().to_le_bytes();
+        world.bcast(0, &mut number).unwrap();
+        let name = format!("stanchion-pio-formats-{}", u32::from_le_bytes(number));
+        let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).unwrap();
         world.barrier().unwrap();
         let task = Task {

@@ -72,25 +72,22 @@ void piof_close(struct piof_array* view)
   if (view->data != view->array->base_addr) free(view->data);
 }
 
-/* A rank whose memory has run out calls all the same, so that all learn of it. */
-static PIO_Offset length_or_refused(const struct piof_array* view)
-{
-  return view->error ? -1 : view->elements;
-}
-
-/* What the arrays of a decomposition are made of is fixed when it is made. */
-static int fits(const struct piof_array* view, int ioid)
+/* Why an array and its fill value cannot be used with a decomposition, or PIO_NOERR. What its arrays are made of is
+ * fixed when it is made. */
+static int unfit(const struct piof_array* view, int ioid, const CFI_cdesc_t* fill)
 {
   int kind = stanchion_pio_decomp_type(ioid);
-  return view->kind && (kind < 0 || kind == view->kind);
+  if (!view->kind || (kind >= 0 && kind != view->kind)) return PIO_EBADTYPE;
+  if (fill && kind_of(fill) != view->kind) return PIO_EBADTYPE;
+  return view->error;
 }
 
 int stanchion_piof_write_darray(int ncid, int varid, int ioid, const CFI_cdesc_t* array, const CFI_cdesc_t* fill)
 {
   struct piof_array view = piof_open(array, 1);
-  int code = PIO_EBADTYPE;
-  if (fits(&view, ioid) && (!fill || kind_of(fill) == view.kind))
-    code = PIOc_write_darray(ncid, varid, ioid, length_or_refused(&view), view.data, fill ? fill->base_addr : NULL);
+  int code = unfit(&view, ioid, fill);
+  code = code ? stanchion_pio_refuse_array(ncid, code)
+              : PIOc_write_darray(ncid, varid, ioid, view.elements, view.data, fill ? fill->base_addr : NULL);
   piof_close(&view);
   return code;
 }
@@ -107,14 +104,13 @@ int stanchion_piof_write_darray_multi(int ncid, int nvars, const int* varids, in
                                       const CFI_cdesc_t* fill)
 {
   struct piof_array view = piof_open(array, 1);
-  int code = PIO_EBADTYPE;
-  if (fits(&view, ioid) && (!fill || kind_of(fill) == view.kind)) {
-    void* fills = fill ? repeated(fill, nvars) : NULL;
-    int whole = nvars > 0 && view.elements % nvars == 0 && (!fill || fills);
-    PIO_Offset length = whole ? length_or_refused(&view) : -1;
-    code = PIOc_write_darray_multi(ncid, varids, ioid, nvars, length < 0 ? -1 : length / nvars, view.data, NULL, fills, false);
-    free(fills);
-  }
+  int code = unfit(&view, ioid, fill);
+  void* fills = fill && !code ? repeated(fill, nvars) : NULL;
+  if (fill && !code && !fills) code = PIO_ENOMEM;
+  if (!code && (nvars < 1 || view.elements % nvars != 0)) code = PIO_EINVAL;
+  code = code ? stanchion_pio_refuse_array(ncid, code)
+              : PIOc_write_darray_multi(ncid, varids, ioid, nvars, view.elements / nvars, view.data, NULL, fills, false);
+  free(fills);
   piof_close(&view);
   return code;
 }
@@ -122,11 +118,12 @@ int stanchion_piof_write_darray_multi(int ncid, int nvars, const int* varids, in
 int stanchion_piof_read_darray(int ncid, int varid, int ioid, const CFI_cdesc_t* array)
 {
   struct piof_array view = piof_open(array, 1);
-  int code = PIO_EBADTYPE;
+  int code = unfit(&view, ioid, NULL);
 #if STANCHION_PIO_NCAR /* whose module sets all to 0 first; elsewhere holes keep what they have */
-  if (fits(&view, ioid) && !view.error && view.elements > 0) memset(view.data, 0, (size_t)view.elements * array->elem_len);
+  if (!code && view.elements > 0) memset(view.data, 0, (size_t)view.elements * array->elem_len);
 #endif
-  if (fits(&view, ioid)) code = PIOc_read_darray(ncid, varid, ioid, length_or_refused(&view), view.data);
+  code = code ? stanchion_pio_refuse_array(ncid, code)
+              : PIOc_read_darray(ncid, varid, ioid, view.elements, view.data);
   if (code == PIO_NOERR) piof_store(&view);
   piof_close(&view);
   return code;
@@ -136,6 +133,7 @@ int stanchion_piof_inq_var_fill(int ncid, int varid, int* no_fill, const CFI_cde
 {
   int kind = 0, code = PIOc_inq_vartype(ncid, varid, &kind);
   if (code != PIO_NOERR) return code;
-  if (kind != kind_of(value)) return PIO_EBADTYPE;
-  return PIOc_inq_var_fill(ncid, varid, no_fill, value->base_addr);
+  int fits = kind == kind_of(value);
+  code = PIOc_inq_var_fill(ncid, varid, no_fill, fits ? value->base_addr : NULL);
+  return code == PIO_NOERR && !fits ? PIO_EBADTYPE : code;
 }

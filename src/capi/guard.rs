@@ -2,6 +2,7 @@
 
 use super::error;
 use crate::reserve;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body`; a panic becomes `failed` and a text for `stanchion_last_error`.
@@ -11,12 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
     reserve::refill();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
-        let text = cause
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("unknown cause");
-        error::remember(format_args!("internal error: {text}"));
+        // Telling of it must not end the process either.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
+            std::mem::forget(another);
+        }
         failed
     })
 }
@@ -30,6 +29,15 @@ pub(super) fn guard_alone<T>(failed: T, short: T, body: impl FnOnce() -> T) -> T
         return short;
     }
     guard(failed, body)
+}
+
+fn tell(cause: Box<dyn Any + Send>) {
+    let text = cause
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown cause");
+    error::remember(format_args!("internal error: {text}"));
 }
 
 #[cfg(test)]
@@ -54,5 +62,21 @@ mod tests {
         reserve::PRETENDED.set(false);
         assert_eq!(guard_alone(7, 6, || 8), 8);
         assert!(error::last().contains("memory"));
+    }
+
+    /// What a panic carries may panic itself when it is dropped.
+    #[test]
+    fn a_panic_while_telling_of_one_stays_inside() {
+        struct Worse;
+        impl Drop for Worse {
+            fn drop(&mut self) {
+                panic!("worse");
+            }
+        }
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let value = guard(7, || std::panic::panic_any(Worse));
+        std::panic::set_hook(hook);
+        assert_eq!(value, 7);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     guard(KVTREE_FAILURE, || match body() {
         Ok(()) => KVTREE_SUCCESS,
         Err(cause) => {
-            error::remember(cause);
+            error::keep(cause);
             KVTREE_FAILURE
         }
     })
@@ -431,7 +431,7 @@ pub unsafe extern "C" fn kvtree_get_val(hash: *const kvtree, key: *const c_char)
         match place.map(|(tree, key)| tree.value(key)) {
             Some(Ok(value)) => value.as_ptr().cast_mut(),
             Some(Err(cause @ Error::NotSingle { .. })) => {
-                error::remember(cause);
+                error::keep(cause);
                 null_mut()
             }
             _ => null_mut(),

@@ -26,6 +26,8 @@ mod fenix_errors;
 #[cfg(feature = "mpi")]
 mod fenix_groups;
 #[cfg(feature = "mpi")]
+mod fenix_lease;
+#[cfg(feature = "mpi")]
 mod fenix_memory;
 #[cfg(feature = "mpi")]
 mod fenix_policy;
@@ -97,6 +99,8 @@ pub mod stanchion_fdt_layout;
 pub mod stanchion_fenix;
 #[cfg(feature = "mpi")]
 pub mod stanchion_pio;
+#[cfg(feature = "mpi")]
+pub mod stanchion_pio_values;
 #[cfg(feature = "mpi")]
 pub mod stanchion_redset;
 #[cfg(feature = "mpi")]

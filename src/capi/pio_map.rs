@@ -358,7 +358,7 @@ pub unsafe extern "C" fn PIOc_read_nc_decomp(
 
 fn read_nc(system: &Arc<System>, opening: Opening) -> Result<Stored> {
     let mut file = opening.open_file(system)?;
-    let stored = decomp_file::read(&mut file);
+    let stored = decomp_file::read(&mut file, opening.file_length());
     let closed = file.close();
     stored.and_then(|stored| closed.map(|()| stored))
 }

@@ -7,7 +7,9 @@ use crate::comm::mpi::MpiComm;
 use crate::log;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result};
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 const NC_WRITE: c_int = 1;
@@ -123,6 +125,12 @@ impl<'a> Opening<'a> {
 
     pub(super) fn open_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
         self.open_as(system, self.iotype)
+    }
+
+    /// Where it can be told: the name may have a prefix that only MPI-IO knows.
+    pub(super) fn file_length(&self) -> Option<u64> {
+        let path = Path::new(OsStr::from_bytes(self.path.to_bytes()));
+        std::fs::metadata(path).ok().map(|known| known.len())
     }
 
     fn may_be_netcdf(&self, error: &Error) -> bool {

@@ -10,6 +10,7 @@ use crate::comm;
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 #[cfg(feature = "mpi")]
 use crate::failure_domain::placement;
+use crate::failure_domain::{self, check_memory};
 use crate::failure_domain::placement::{Error, Placement, Request, Result, Scheme};
 use libc::{EINVAL, EIO, ENOENT, ENOMEM, ENOTSUP, ERANGE};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -53,6 +54,7 @@ impl Opaque for Placement {
 /// Negative; the same on all ranks of a collective.
 fn code(error: &Error) -> c_int {
     -match error {
+        Error::Tree(failure_domain::Error::Memory) => ENOMEM,
         Error::Null(_)
         | Error::NotAPlacement
         | Error::NotText(_)
@@ -120,6 +122,7 @@ unsafe fn texts<'a>(
     if given.is_null() && count > 0 {
         return Err(Error::Null(what));
     }
+    check_memory(count)?;
     // SAFETY: the caller promised so many strings.
     (0..count)
         .map(|one| unsafe { text(*given.add(one), what) })

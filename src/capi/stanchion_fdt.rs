@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{error, guard, guard_alone, handle, ptr};
 use crate::failure_domain::failures::maximal_vectors;
 use crate::failure_domain::{
-    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units,
+    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units, check_memory,
 };
 
 /// A tree of failure domains.
@@ -223,6 +223,7 @@ pub unsafe extern "C" fn fdt_create_paths(
     status(|| {
         // SAFETY: arguments of the caller.
         let pointers = unsafe { list("paths", paths, n) }?.iter().enumerate();
+        check_memory(n)?;
         // SAFETY: as above.
         let texts = pointers.map(|(index, &path)| unsafe { text(index, path) });
         let paths = texts.collect::<Result<Vec<&str>>>()?;

@@ -5,6 +5,9 @@
 //! duplicate, an agreement is a reduction.
 #![allow(unsafe_code)]
 
+#[cfg(stanchion_ulfm)]
+mod derived;
+
 use std::ffi::c_int;
 use std::time::Duration;
 
@@ -133,16 +136,37 @@ pub(super) fn unlock_ids() {
     }
 }
 
-/// Revokes every private communicator of a resilient one, whichever room made it. Those that other ranks may still be
-/// making come last: Open MPI does not survive it when it hears of the revocation of one that it is just making, but
-/// stops making it when it hears that of the communicator below.
-pub fn revoke_private() {
+/// Revokes every private communicator of a resilient one, whichever room made it, and all that the program has derived
+/// from it. Those that other ranks may still be making come last: Open MPI does not survive it when it hears of
+/// the revocation of one that it is just making, but stops making it when it hears that of the communicator below.
+pub fn revoke_all() {
     let (settled, unsettled) = registry::resilient();
     settled.into_iter().for_each(revoke);
+    #[cfg(stanchion_ulfm)]
+    let unsettled = [unsettled, derived::to_revoke()].concat();
     if !unsettled.is_empty() {
         std::thread::sleep(SETTLING);
     }
     unsettled.into_iter().for_each(revoke);
+}
+
+/// After a repair: errors on communicators from before it are no news. `user` is the new one.
+pub fn mark_stale(user: MPI_Comm) {
+    #[cfg(stanchion_ulfm)]
+    derived::mark_stale(user);
+    #[cfg(not(stanchion_ulfm))]
+    let _ = user;
+}
+
+/// Whether a communicator is from before the last repair.
+pub fn is_stale(comm: MPI_Comm) -> bool {
+    #[cfg(stanchion_ulfm)]
+    return derived::is_stale(comm);
+    #[cfg(not(stanchion_ulfm))]
+    {
+        let _ = comm;
+        false
+    }
 }
 
 /// Whether a communicator of ours is better left to MPI_Finalize: one that was revoked keeps its id, since messages for

@@ -46,12 +46,18 @@ pub use subset::{Block, Subset};
 pub enum Error {
     #[error("Fenix_Init has not been called, or Fenix_Finalize already has")]
     Uninitialized,
+    #[error("another thread is in a call with {0}")]
+    InUse(&'static str),
     #[error("{0} must not be NULL")]
     Null(&'static str),
     #[error("there is no data group {0}")]
     NoSuchGroup(i32),
     #[error("data group {group} has no member {member}")]
     NoSuchMember { group: i32, member: i32 },
+    #[error(
+        "the ranks of data group {0} do not have the same members, so that not all can be stored"
+    )]
+    Members(i32),
     #[error("data group {group} already has a member {member}")]
     MemberExists { group: i32, member: i32 },
     #[error("no snapshot of data group {group} has the time stamp {stamp}")]

@@ -35,11 +35,17 @@ pub enum Meeting {
     Commit = 4,
 }
 
+/// The bits of all meetings.
+const MEETINGS: u32 = 7;
+/// Given by those who can do what they meet for.
+const WILLING: u32 = 8;
+
 /// How a meeting went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// All living active processes are here; one has died since the last repair if `someone_failed`.
-    AllHere { someone_failed: bool },
+    /// All living active processes are here; one has died since the last repair if `someone_failed`. `willing` if
+    /// none has come to say that it cannot do what they meet for.
+    AllHere { someone_failed: bool, willing: bool },
     /// Others are elsewhere, some of them in recovery.
     Elsewhere,
 }
@@ -115,11 +121,6 @@ impl<C: Resilient> Process<C> {
         self.seat.as_ref().map(|seat| &seat.user)
     }
 
-    /// Those that repairs have replaced.
-    pub fn retired(&self) -> impl Iterator<Item = &C> {
-        self.retired.iter().map(|seat| &seat.user)
-    }
-
     /// The role of an active rank.
     pub fn role(&self, rank: usize) -> Option<Role> {
         let recovered = self.places.recovered.get(rank)?;
@@ -152,12 +153,14 @@ impl<C: Resilient> Process<C> {
 
     /// # Collective
     /// Called by all active processes, in one meeting or another.
-    pub fn meet(&self, meeting: Meeting) -> Result<Met> {
+    pub fn meet(&self, meeting: Meeting, willing: bool) -> Result<Met> {
         let seat = self.seat.as_ref().ok_or(Error::Uninitialized)?;
-        let agreed = seat.private.agree(meeting as u32)?;
-        Ok(match agreed.flag == meeting as u32 {
+        let own = meeting as u32 | if willing { WILLING } else { 0 };
+        let agreed = seat.private.agree(own)?;
+        Ok(match agreed.flag & MEETINGS == meeting as u32 {
             true => Met::AllHere {
                 someone_failed: agreed.someone_failed,
+                willing: agreed.flag & WILLING != 0,
             },
             false => Met::Elsewhere,
         })
@@ -165,7 +168,7 @@ impl<C: Resilient> Process<C> {
 
     fn rendezvous(&self) -> Result<()> {
         for _ in 0..ROUNDS {
-            if let Met::AllHere { .. } = self.meet(Meeting::Recovery)? {
+            if let Met::AllHere { .. } = self.meet(Meeting::Recovery, true)? {
                 return Ok(());
             }
         }

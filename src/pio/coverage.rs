@@ -1,29 +1,81 @@
-//! Which places of a block are held by some rank, one bit each.
+//! Which places of a block are held by some rank.
+//!
+//! Where many are, one bit for each place is the cheapest way to find out. Where few are, as of a sparse map in a large
+//! array, what is held is put into order instead: memory follows the maps, whatever the length of the block.
 
 use super::sequence::{Form, Sequence};
 use super::{Error, Result};
 
-pub(super) struct Coverage {
-    words: Vec<u64>,
-    held: u64,
-    duplicate: Option<u64>,
+/// What has been found out about a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Places that are held.
+    pub(super) held: u64,
+    /// One that is held more than once.
+    pub(super) duplicate: Option<u64>,
 }
 
-impl Coverage {
-    pub(super) fn of(length: u64) -> Result<Self> {
+/// With fewer held places than one of so many, bits are not worth their memory: half a word for each held one.
+const SPARSE: u64 = 256;
+
+/// Bits for a block of this length always are.
+const SHORT: u64 = if cfg!(test) { 64 } else { 1 << 20 };
+
+/// All numbers of `lists` are below `length`.
+pub(super) fn cover<'a>(
+    length: u64,
+    lists: impl Iterator<Item = &'a Sequence> + Clone,
+) -> Result<Found> {
+    let numbers = lists.clone().map(Sequence::len);
+    let numbers = numbers.fold(0_u64, u64::saturating_add);
+    match length <= SHORT || length <= numbers.saturating_mul(SPARSE) {
+        true => {
+            let mut bits = Bits::of(length)?;
+            lists.for_each(|places| bits.mark(places));
+            Ok(bits.found)
+        }
+        false => in_order(lists),
+    }
+}
+
+/// Puts all blocks into order and looks at neighbours.
+fn in_order<'a>(lists: impl Iterator<Item = &'a Sequence> + Clone) -> Result<Found> {
+    let number = lists.clone().map(|list| list.blocks().count());
+    let number = number.fold(0_usize, usize::saturating_add);
+    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    let room = blocks.try_reserve_exact(number);
+    room.map_err(|_| Error::Memory((number as u64).saturating_mul(16)))?;
+    blocks.extend(lists.flat_map(Sequence::blocks));
+    blocks.sort_unstable();
+    let (mut found, mut end) = (Found::default(), 0);
+    for (start, length) in blocks {
+        if start < end && found.duplicate.is_none() {
+            found.duplicate = Some(start);
+        }
+        found.held += (start + length).saturating_sub(end.max(start));
+        end = end.max(start + length);
+    }
+    Ok(found)
+}
+
+/// One bit for each place.
+struct Bits {
+    words: Vec<u64>,
+    found: Found,
+}
+
+impl Bits {
+    fn of(length: u64) -> Result<Self> {
         let count = length.div_ceil(64) as usize;
         let mut words = Vec::new();
         let room = words.try_reserve_exact(count);
         room.map_err(|_| Error::Memory(8 * count as u64))?;
         words.resize(count, 0);
-        Ok(Self {
-            words,
-            held: 0,
-            duplicate: None,
-        })
+        let found = Found::default();
+        Ok(Self { words, found })
     }
 
-    pub(super) fn mark(&mut self, places: &Sequence) {
+    fn mark(&mut self, places: &Sequence) {
         match &places.form {
             Form::Runs(_) => places
                 .blocks()
@@ -38,9 +90,9 @@ impl Coverage {
         let bit = 1 << (place % 64);
         if *word & bit == 0 {
             *word |= bit;
-            self.held += 1;
-        } else if self.duplicate.is_none() {
-            self.duplicate = Some(place);
+            self.found.held += 1;
+        } else if self.found.duplicate.is_none() {
+            self.found.duplicate = Some(place);
         }
     }
 
@@ -51,23 +103,14 @@ impl Coverage {
             let mask = (u64::MAX >> (64 - count)) << bit;
             let before = self.words[word];
             let twice = before & mask;
-            if twice != 0 && self.duplicate.is_none() {
-                self.duplicate = Some(start - bit + u64::from(twice.trailing_zeros()));
+            if twice != 0 && self.found.duplicate.is_none() {
+                let place = start - bit + u64::from(twice.trailing_zeros());
+                self.found.duplicate = Some(place);
             }
             self.words[word] = before | mask;
-            self.held += count - u64::from(twice.count_ones());
+            self.found.held += count - u64::from(twice.count_ones());
             start += count;
         }
-    }
-
-    /// How many places are held.
-    pub(super) fn held(&self) -> u64 {
-        self.held
-    }
-
-    /// A place that was marked twice.
-    pub(super) fn duplicate(&self) -> Option<u64> {
-        self.duplicate
     }
 }
 
@@ -77,22 +120,40 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn list(blocks: &[(u64, u64)]) -> Sequence {
+        let mut places = Builder::default();
+        let each = blocks.iter();
+        each.for_each(|(start, length)| places.push_block(*start, *length));
+        places.finish()
+    }
+
     proptest! {
         #[test]
-        fn marks_are_counted(blocks in prop::collection::vec((0..300u64, 1..100u64), 0..9)) {
-            let mut coverage = Coverage::of(400).unwrap();
+        fn what_is_held_is_counted(blocks in prop::collection::vec((0..300u64, 1..100u64), 0..9)) {
             let mut model = vec![0; 400];
             for (start, length) in &blocks {
-                let mut places = Builder::default();
-                places.push_block(*start, *length);
-                coverage.mark(&places.finish());
                 (*start..start + length).for_each(|place| model[place as usize] += 1);
             }
-            prop_assert_eq!(coverage.held(), model.iter().filter(|n| **n > 0).count() as u64);
-            match coverage.duplicate() {
-                Some(place) => prop_assert!(model[place as usize] > 1),
-                None => prop_assert!(model.iter().all(|n| *n < 2)),
+            let lists: Vec<Sequence> = blocks.iter().map(|block| list(&[*block])).collect();
+            // The same among bits, and put into order.
+            for found in [cover(400, lists.iter()), in_order(lists.iter())] {
+                let found = found.unwrap();
+                prop_assert_eq!(found.held, model.iter().filter(|n| **n > 0).count() as u64);
+                match found.duplicate {
+                    Some(place) => prop_assert!(model[place as usize] > 1),
+                    None => prop_assert!(model.iter().all(|n| *n < 2)),
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_few_places_of_a_very_long_block_take_little_memory() {
+        let lists = [list(&[(0, 7), (1 << 61, 3)]), list(&[(1 << 40, 1)])];
+        let found = cover(1 << 62, lists.iter()).unwrap();
+        assert_eq!((found.held, found.duplicate), (11, None));
+        let twice = [list(&[(5, 2)]), list(&[(1 << 61, 4), (6, 1)])];
+        let found = cover(1 << 62, twice.iter()).unwrap();
+        assert_eq!((found.held, found.duplicate), (6, Some(6)));
     }
 }

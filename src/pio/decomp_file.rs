@@ -2,7 +2,8 @@
 //!
 //! The variable `map` has a row for each rank: its map counted from 0, -1 for a hole, and fill values behind its
 //! end. `maplen` has the lengths of the maps, `global_size` those of the dimensions. Rows travel between their
-//! rank and the first I/O task a batch at a time; nobody has all of them.
+//! rank and the first I/O task a batch at a time; nobody has all of them. What a file says of lengths is compared with
+//! the number of ranks and with the length of the file before anything is made of it.
 
 use std::ffi::{CStr, CString};
 use std::ops::{Range, RangeInclusive};
@@ -15,6 +16,8 @@ const TAG: Tag = 7121;
 /// Entries of maps that the first I/O task has in memory at a time.
 const BATCH: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 const ENOTATT: i32 = -43;
+/// As many as a variable can have.
+const MOST_DIMS: u64 = 1024;
 
 /// Under which name SCORPIO and NCAR have the version: files of both are read.
 const VERSIONS: [&CStr; 2] = [c"version", c"PIO_library_version"];
@@ -285,7 +288,7 @@ impl Batch {
         let mut data = Vec::new();
         file.ask(|format| match is_root {
             true => {
-                data.resize(8 * self.elements(), 0);
+                data = memory::zeros(8 * self.elements() as u64)?;
                 format.read(var, Kind::Int64, &self.regions(), &mut data)
             }
             false => format.read(var, Kind::Int64, &Regions::new(2), &mut []),
@@ -322,22 +325,17 @@ fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
 
 // ---- reading ----
 
-/// Reads this rank's part of a decomposition that was written by as many ranks. Collective.
-pub fn read<C: Comm>(file: &mut File<C>) -> Result<Stored> {
+/// Reads this rank's part of a decomposition that was written by as many ranks. `bytes`: the length of the file, where
+/// an I/O task knows it. Collective.
+pub fn read<C: Comm>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
+    let ranks = file.system.comm.size() as u64;
     let about = file.ask(read_about)?;
-    let (sizes, map_lengths, maps) = file.ask(find_variables)?;
+    let (sizes, map_lengths, maps) = file.ask(|format| find_variables(format, ranks, bytes))?;
     let dims = read_lengths(file, sizes, 1..=i32::MAX as u64)?;
     let longest = maps.1;
     let lengths = read_lengths(file, map_lengths, 0..=longest)?;
-    let ranks = file.system.comm.size();
-    if lengths.len() != ranks {
-        let text = format!(
-            "a decomposition for {} ranks, not for {ranks}",
-            lengths.len()
-        );
-        return agree(&file.system.comm, Err(Error::Invalid(text)));
-    }
-    let mut map = Vec::new();
+    let own = lengths[file.system.comm.rank()] as usize;
+    let mut map = agree(&file.system.comm, memory::list(own))?;
     let used = lengths.iter().copied().max().unwrap_or(0);
     for batch in batches(&lengths, used) {
         batch.get(file, maps.0, &lengths, &mut map)?;
@@ -395,18 +393,46 @@ fn optional(text: Result<CString>) -> Result<Vec<CString>> {
 /// Number and last length of a variable.
 type Sized = (i32, u64);
 
-fn find_variables(format: &mut dyn Format) -> Result<(Sized, Sized, Sized)> {
+fn find_variables(
+    format: &mut dyn Format,
+    ranks: u64,
+    bytes: Option<u64>,
+) -> Result<(Sized, Sized, Sized)> {
     let mut find = |name: &CStr, dims: usize| {
         let var = format.var_named(name)?;
-        let known = format.var(var)?.dims;
-        match known[..] {
-            [.., last] if known.len() == dims => Ok((var, format.dim(last)?.1)),
-            _ => Err(Error::Invalid(format!(
+        let known = format.var(var)?;
+        let lengths = known.dims.iter().map(|dim| Ok(format.dim(*dim)?.1));
+        let lengths = lengths.collect::<Result<Vec<u64>>>()?;
+        match lengths.len() == dims {
+            true => Ok((var, known.kind, lengths)),
+            false => Err(Error::Invalid(format!(
                 "{name:?} does not have {dims} dimensions"
             ))),
         }
     };
-    Ok((find(GLOBAL_SIZE, 1)?, find(MAP_LENGTH, 1)?, find(MAP, 2)?))
+    let (sizes, _, dims) = find(GLOBAL_SIZE, 1)?;
+    let (map_lengths, _, written_by) = find(MAP_LENGTH, 1)?;
+    let (maps, kind, rows) = find(MAP, 2)?;
+    if !(1..=MOST_DIMS).contains(&dims[0]) {
+        return Err(Error::Invalid(format!(
+            "an array of {} dimensions",
+            dims[0]
+        )));
+    }
+    if [written_by[0], rows[0]] != [ranks; 2] {
+        let text = format!(
+            "a decomposition for {} ranks, not for {ranks}",
+            written_by[0]
+        );
+        return Err(Error::Invalid(text));
+    }
+    let stored = rows[1].checked_mul(ranks);
+    let stored = stored.and_then(|entries| entries.checked_mul(kind.size() as u64));
+    if stored.is_none_or(|stored| bytes.is_some_and(|bytes| stored > bytes)) {
+        let text = format!("maps of {} entries are longer than the file", rows[1]);
+        return Err(Error::Invalid(text));
+    }
+    Ok(((sizes, dims[0]), (map_lengths, ranks), (maps, rows[1])))
 }
 
 /// The same on all ranks.

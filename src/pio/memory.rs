@@ -127,6 +127,17 @@ pub(super) fn with_room(length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// An empty list with room for so many items.
+pub(super) fn list<T>(items: usize) -> Result<Vec<T>> {
+    let bytes = items.saturating_mul(size_of::<T>());
+    #[cfg(test)]
+    fuse::burn(bytes)?;
+    let mut list = Vec::new();
+    let room = list.try_reserve_exact(items);
+    room.map_err(|_| Error::Memory(bytes as u64))?;
+    Ok(list)
+}
+
 /// Lets memory run out in tests.
 #[cfg(test)]
 pub(super) mod fuse {

@@ -11,11 +11,12 @@
 use std::ops::Range;
 
 use super::blocks::{Blocks, Even, Given};
+use super::coverage::Found;
 use super::decomp::{Layout, Outside};
 use super::map::Map;
 use super::merge::{Merged, merge};
 use super::plan::{Held, Plan, Rearranger};
-use super::route::{Found, Leg, PLANNING, Route, to_blocks};
+use super::route::{Leg, PLANNING, Route, to_blocks};
 use super::sequence::Sequence;
 use super::{Error, IoSystem, Regions, Result, agree};
 use crate::comm::{self, Comm, Op};

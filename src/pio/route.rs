@@ -1,7 +1,7 @@
 //! A route: which ranks of a communicator exchange which elements.
 
 use super::blocks::{Blocks, Share};
-use super::coverage::Coverage;
+use super::coverage::{Found, cover};
 use super::sequence::Sequence;
 use super::{Error, Result};
 use crate::comm::{Comm, Tag};
@@ -46,15 +46,6 @@ impl Route {
     }
 }
 
-/// What a task has found out about its block.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
-    /// Elements that come from somewhere.
-    pub(super) held: u64,
-    /// Place in the block of one that comes from several places.
-    pub(super) duplicate: Option<u64>,
-}
-
 pub(super) const PLANNING: Tag = 7100;
 
 /// The way of all shares to their tasks; `rank_of` gives the rank of a task. Collective; a rank that has failed before
@@ -78,7 +69,6 @@ pub(super) fn to_blocks<C: Comm>(
     }
     let came = comm.deliver(PLANNING, messages)?;
     let length = task.map_or(0, |task| blocks.length(task));
-    let mut coverage = Coverage::of(length)?;
     let mut into = Vec::with_capacity(came.len());
     for (rank, bytes) in came {
         let places = Sequence::from_bytes(&bytes)?;
@@ -88,13 +78,9 @@ pub(super) fn to_blocks<C: Comm>(
                 "rank {rank} sends element {end} of a block of {length}"
             )));
         }
-        coverage.mark(&places);
         into.push(Leg { rank, places });
     }
-    let found = Found {
-        held: coverage.held(),
-        duplicate: coverage.duplicate(),
-    };
+    let found = cover(length, into.iter().map(|leg: &Leg| &leg.places))?;
     let route = Route {
         out,
         into,

@@ -258,7 +258,7 @@ fn parse_checksum(text: &CStr) -> Result<u32> {
 }
 
 fn absent(key: &CStr) -> Error {
-    kvtree::Error::NotSet(key.to_string_lossy().into_owned()).into()
+    kvtree::Error::NotSet(key.into()).into()
 }
 
 impl Header {

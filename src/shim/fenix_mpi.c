@@ -8,7 +8,6 @@
 /* As in fenix_recovery.rs. */
 enum { SPARE_ENDS = -1, SPARE_ABANDONED = -2 };
 enum { NOTHING, RETURN, JUMP, PRINT };
-enum { AGAIN = 1000 };
 
 struct start {
   int* role;
@@ -113,9 +112,5 @@ int Fenix_Process_detect_failures(int do_recovery)
 
 int Fenix_Finalize(void)
 {
-  int rc;
-  do {
-    rc = stanchion_raised(inner_Fenix_Finalize());
-  } while (rc == AGAIN);
-  return rc;
+  return stanchion_raised(inner_Fenix_Finalize());
 }

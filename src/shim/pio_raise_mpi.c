@@ -271,3 +271,18 @@ RAISED(stanchion_pio_to_io,
        (ioid, array, array_length, fill, held, held_length))
 RAISED(stanchion_pio_to_compute, (int ioid, const void* held, int64_t held_length, void* array, int64_t array_length),
        (ioid, held, held_length, array, array_length))
+RAISED(stanchion_pio_put_attribute,
+       (int ncid, int varid, const char* name, int xtype, int64_t size, int64_t elements, void* data, int error),
+       (ncid, varid, name, xtype, size, elements, data, error))
+RAISED(stanchion_pio_get_attribute,
+       (int ncid, int varid, const char* name, int xtype, int64_t size, int64_t elements, void* data, int error),
+       (ncid, varid, name, xtype, size, elements, data, error))
+RAISED(stanchion_pio_put_variable,
+       (int ncid, int varid, int given, const int* start, const int* count, int xtype, int64_t size, int64_t elements,
+        void* data, int error),
+       (ncid, varid, given, start, count, xtype, size, elements, data, error))
+RAISED(stanchion_pio_get_variable,
+       (int ncid, int varid, int given, const int* start, const int* count, int xtype, int64_t size, int64_t elements,
+        void* data, int error),
+       (ncid, varid, given, start, count, xtype, size, elements, data, error))
+RAISED(stanchion_pio_refuse_array, (int ncid, int code), (ncid, code))

@@ -13,7 +13,7 @@ use mpi_sys::{self as ffi, MPI_Request};
 
 use super::flight::{Flight, null_request};
 use super::{MpiComm, no_status};
-use crate::comm::{Result, Tag};
+use crate::comm::{Error, Result, Tag};
 
 /// A message in pieces, the last of which is shorter than a piece can be.
 struct Parcel {
@@ -49,18 +49,26 @@ impl MpiComm {
         Ok(taken)
     }
 
-    /// Takes messages until all of all ranks have been taken.
+    /// Takes messages until all of all ranks have been taken, although there may be no memory for one: the others wait
+    /// for that.
     fn take_parcels(&self, tag: Tag, flight: &mut Flight) -> Result<Vec<Parcel>> {
         let mut parcels: Vec<Parcel> = Vec::new();
         let mut barrier: Option<MPI_Request> = None;
+        let mut lacking = None;
         loop {
-            let found = self.take_piece(tag, &mut parcels)?;
+            let found = match self.take_piece(tag, &mut parcels) {
+                Err(error @ Error::NoMemory(_)) => {
+                    lacking = Some(error);
+                    true
+                }
+                taken => taken?,
+            };
             let ended = match &mut barrier {
                 Some(barrier) => self.has_ended(barrier)?,
                 None => false,
             };
             if ended {
-                return Ok(parcels);
+                return lacking.map_or(Ok(parcels), Err);
             }
             if barrier.is_none() && flight.has_landed() {
                 barrier = Some(self.start_barrier()?);
@@ -87,8 +95,10 @@ impl MpiComm {
         }
         let parcel = &mut parcels[at];
         let start = parcel.bytes.len();
-        parcel.bytes.resize(start + length, 0);
         parcel.complete = length < self.piece;
+        let space = parcel.bytes.try_reserve(length);
+        space.map_err(|_| Error::NoMemory(length as u64))?;
+        parcel.bytes.resize(start + length, 0);
         message.receive(&mut parcel.bytes[start..])?;
         Ok(true)
     }

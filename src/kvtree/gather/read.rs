@@ -214,7 +214,7 @@ impl Part {
 
     fn number(&self, key: &CStr) -> Result<u64> {
         let text = self.contents.as_ref().and_then(|c| c.tree().value(key));
-        let text = text.ok_or_else(|| Error::NotSet(key.to_string_lossy().into_owned()))?;
+        let text = text.ok_or_else(|| Error::NotSet(key.into()))?;
         number(key, text)
     }
 

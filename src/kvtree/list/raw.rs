@@ -239,20 +239,13 @@ unsafe fn hash_of(elem: *const RawElem) -> u64 {
 
 /// True while the index holds exactly the list, as far as clients were able to change it.
 unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
-    // SAFETY: the index belongs to the live tree; suspects are elements that were never removed.
+    // SAFETY: the index belongs to the live tree, and what it watches stands in the tree.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        if watch.is_quiet() {
-            return true;
-        }
-        let right = match watch.suspects() {
-            Some(mut elems) => elems.all(|elem| table.contains(hash_of(elem), elem)),
-            None => matches_list(tree, index),
-        };
-        if right {
-            watch.settle();
-        }
-        right
+        watch.check(
+            |elem| table.contains(hash_of(elem), elem),
+            || matches_list(tree, index),
+        )
     }
 }
 
@@ -289,8 +282,11 @@ enum Lookup {
 }
 
 unsafe fn is_key(elem: *const RawElem, key: *const c_char) -> bool {
-    // SAFETY: a non-NULL key is a C string.
-    unsafe { !(*elem).key.is_null() && libc::strcmp((*elem).key, key) == 0 }
+    // SAFETY: a non-NULL key is a C string. Most keys differ in their first character: no call for these.
+    unsafe {
+        let own = (*elem).key;
+        !own.is_null() && *own == *key && libc::strcmp(own, key) == 0
+    }
 }
 
 pub(super) unsafe fn find(tree: *const RawTree, key: *const c_char) -> *mut RawElem {

@@ -36,7 +36,7 @@ fn round_trip(disk: &Disk, dims: &[u64], maps: &[Vec<i64>], parallel: bool) {
         write(&mut file, dims, map, &about(title)).unwrap();
         file.close().unwrap();
         let mut file = memory::file(&system, parallel, |t| Memory::open(disk, t));
-        let stored = read(&mut file).unwrap();
+        let stored = read(&mut file, None).unwrap();
         assert_eq!(&stored.dims, dims);
         assert_eq!(&stored.map, map);
         assert_eq!(stored.about, about(title));
@@ -88,7 +88,7 @@ fn files_of_the_other_library_are_read() {
         file.redef().unwrap();
         let renamed = file.ask(|format| format.rename_attribute(GLOBAL, VERSION, other));
         renamed.and_then(|()| file.enddef()).unwrap();
-        assert_eq!(read(&mut file).unwrap().about, about(None));
+        assert_eq!(read(&mut file, None).unwrap().about, about(None));
     });
 }
 
@@ -98,9 +98,49 @@ fn another_number_of_ranks_is_an_error_on_all() {
     round_trip(&disk, &[6], &[vec![1, 2, 3], vec![4, 5, 6]], true);
     let ended = run(3, |comm| {
         let mut file = memory::file(&system(&comm, 0), true, |t| Memory::open(&disk, t));
-        read(&mut file).unwrap_err().code()
+        read(&mut file, None).unwrap_err().code()
     });
     assert_eq!(ended, [EINVAL; 3]);
+}
+
+/// A decomposition file of two ranks with another length for one of its parts, and how long it is said to be.
+fn refused(dims: u64, task: u64, element: u64, bytes: Option<u64>) -> Vec<Option<i32>> {
+    let disk = Disk::default();
+    run(2, |comm| {
+        let system = system(&comm, 0);
+        let mut file = memory::file(&system, true, |t| Memory::create(&disk, t));
+        file.ask(|format| {
+            for (name, text) in [(VERSION, c"2.0.1"), (ORDER, c"C")] {
+                put_text(format, name, text)?;
+            }
+            let dims = format.def_dim(DIMS, Some(dims))?;
+            let task = format.def_dim(TASK, Some(task))?;
+            let element = format.def_dim(ELEMENT, Some(element))?;
+            format.def_var(GLOBAL_SIZE, Kind::Int, &[dims])?;
+            format.def_var(MAP_LENGTH, Kind::Int, &[task])?;
+            format.def_var(MAP, Kind::Int, &[task, element]).map(drop)
+        })
+        .unwrap();
+        file.enddef().unwrap();
+        put_ints(&mut file, 0, &vec![3; dims.min(3) as usize]).unwrap();
+        put_ints(&mut file, 1, &[1, 1]).unwrap();
+        let maps = region(&[0, 0], &[2, 1]);
+        let data = [0_i32.to_ne_bytes(), 1_i32.to_ne_bytes()].concat();
+        file.put(2, Kind::Int, &maps, &data).unwrap();
+        read(&mut file, bytes).err().map(|error| error.code())
+    })
+}
+
+#[test]
+fn lengths_are_compared_with_the_file_before_they_are_used() {
+    assert_eq!(refused(1, 2, 1, None), [None; 2]);
+    assert_eq!(refused(1, 2, 1, Some(8)), [None; 2]);
+    assert_eq!(refused(1, 2, 1, Some(7)), [Some(EINVAL); 2]);
+    let huge = i32::MAX as u64;
+    assert_eq!(refused(huge, 2, 1, None), [Some(EINVAL); 2]);
+    assert_eq!(refused(1, huge, 1, None), [Some(EINVAL); 2]);
+    assert_eq!(refused(1, 2, huge, Some(1 << 20)), [Some(EINVAL); 2]);
+    assert_eq!(refused(1, 2, u64::MAX / 4, None), [Some(EINVAL); 2]);
 }
 
 #[test]
@@ -117,7 +157,7 @@ fn a_file_that_fails_at_any_call_is_an_error_on_all_ranks() {
                 memory
             });
             write(&mut file, &[41], &maps[comm.rank()], &about(None))?;
-            read(&mut file)
+            read(&mut file, None)
         });
         let codes: Vec<_> = ended
             .iter()

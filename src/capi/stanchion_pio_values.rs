@@ -1,0 +1,517 @@
+//! `stanchion.h`: what the Fortran module hands on: attributes and variables that all ranks have as a whole.
+//!
+//! A rank whose array does not do (too short, of a type that PIO does not have, no memory for a copy of it) calls all the
+//! same, so that all ranks hear of it in the agreement that the call has anyway.
+
+use super::pio_args::{array, name};
+use super::pio_data::request_of_all;
+use super::pio_registry::{OpenFile, on_file};
+use super::pio_request::{Request, Shape};
+use crate::pio::error::EINSUFFBUF;
+use crate::pio::{Error, Kind, Result, agree_same};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// An array of Fortran, its elements one behind the other.
+struct Values {
+    kind: Result<Kind>,
+    /// Of an element: the length of a string.
+    size: usize,
+    /// Strings, or numbers.
+    elements: u64,
+    data: *mut u8,
+}
+
+impl Values {
+    /// `error`: what the module has found wrong with the array.
+    unsafe fn new(xtype: c_int, size: i64, elements: i64, data: *mut c_void, error: c_int) -> Self {
+        let refused = |code| Error::Format {
+            call: "PIO",
+            code,
+            text: "the array cannot be used".into(),
+        };
+        let (size, elements) = (u64::try_from(size).ok(), u64::try_from(elements).ok());
+        let kind = match (error, size.zip(elements)) {
+            (0, Some(_)) if !data.is_null() || elements == Some(0) => Kind::from_number(xtype),
+            (0, _) => Err(Error::Null("the array")),
+            (error, _) => Err(refused(error)),
+        };
+        Self {
+            kind,
+            size: size.unwrap_or(0) as usize,
+            elements: elements.unwrap_or(0),
+            data: data.cast(),
+        }
+    }
+
+    fn kind(&self) -> Result<Kind> {
+        self.kind.clone()
+    }
+
+    /// All of them, as the caller has them.
+    unsafe fn bytes<'a>(&self) -> Result<&'a [u8]> {
+        let length = self.elements.saturating_mul(self.size as u64);
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        // SAFETY: promised by the caller.
+        unsafe { array("the array", self.data, length) }
+    }
+
+    unsafe fn bytes_mut<'a>(&self) -> Result<&'a mut [u8]> {
+        // SAFETY: promised by the caller.
+        let length = unsafe { self.bytes() }?.len();
+        match length {
+            0 => Ok(&mut []),
+            // SAFETY: as above, and nobody else has the array.
+            length => Ok(unsafe { std::slice::from_raw_parts_mut(self.data, length) }),
+        }
+    }
+
+    fn holds(&self, needed: u64) -> Result<()> {
+        match needed <= self.elements {
+            true => Ok(()),
+            false => Err(too_short(needed, self.elements)),
+        }
+    }
+}
+
+fn too_short(needed: u64, given: u64) -> Error {
+    Error::Format {
+        call: "PIO",
+        code: EINSUFFBUF,
+        text: format!("{given} are given where {needed} are needed"),
+    }
+}
+
+// ---- text: blanks at the end of a string are no part of it, in the file NULs take their place ----
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| *byte != b' ');
+    &text[..end.map_or(0, |last| last + 1)]
+}
+
+/// Rows of `row` characters, one for each of the first `count` strings, which must fit.
+fn to_rows(strings: &[u8], size: usize, row: usize, count: usize) -> Result<Vec<u8>> {
+    let mut rows = zeroed(row.checked_mul(count))?;
+    let strings = (0..count).map(|at| trimmed(&strings[at * size..][..size]));
+    for (at, text) in strings.enumerate() {
+        if text.len() > row {
+            return Err(too_short(text.len() as u64, row as u64));
+        }
+        rows[at * row..][..text.len()].copy_from_slice(text);
+    }
+    Ok(rows)
+}
+
+/// Strings of `size` characters with a row each; what does not fit is cut off, and an error.
+fn from_rows(rows: &[u8], row: usize, strings: &mut [u8], size: usize) -> Result<()> {
+    let mut outcome = Ok(());
+    let rows = rows.chunks_exact(row.max(1));
+    for (text, string) in rows.zip(strings.chunks_exact_mut(size.max(1))) {
+        let end = text.iter().position(|byte| *byte == 0);
+        let text = trimmed(&text[..end.unwrap_or(text.len())]);
+        let kept = text.len().min(string.len());
+        if kept < text.len() {
+            outcome = Err(too_short(text.len() as u64, size as u64));
+        }
+        string.fill(b' ');
+        string[..kept].copy_from_slice(&text[..kept]);
+    }
+    outcome
+}
+
+fn zeroed(length: Option<usize>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = length.ok_or(Error::Memory(u64::MAX))?;
+    let room = bytes.try_reserve_exact(length);
+    room.map_err(|_| Error::Memory(length as u64))?;
+    bytes.resize(length, 0);
+    Ok(bytes)
+}
+
+// ---- attributes ----
+
+/// Sets an attribute to the values of an array: `elements` of `size` bytes of that type. `error` is not PIO_NOERR if the
+/// array cannot be used. For the Fortran module, as all functions from here on.
+///
+/// # Returns
+/// PIO_NOERR; what is wrong with an array of any rank.
+///
+/// # Collective
+/// Called by all ranks of the I/O system, which all return the same code.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_pio_put_attribute")]
+pub unsafe extern "C" fn stanchion_pio_put_attribute(
+    ncid: c_int,
+    varid: c_int,
+    name: *const c_char,
+    xtype: c_int,
+    size: i64,
+    elements: i64,
+    data: *mut c_void,
+    error: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    let values = unsafe { Values::new(xtype, size, elements, data, error) };
+    on_file(ncid, |open| {
+        // SAFETY: as above.
+        let given = unsafe { self::name("name", name) };
+        // SAFETY: as above.
+        let given = given.and_then(|name| Ok((name, values.kind()?, unsafe { values.stored() }?)));
+        let (given, stored) = match given {
+            Ok((name, kind, stored)) => (Ok((varid, name, kind, stored.len())), stored),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        // It may be a fill value, which can be changed without `redef`.
+        open.file.forget();
+        open.change(given, |format, (varid, name, kind, _)| {
+            format.put_attribute(varid, name, kind, kind, &stored)
+        })
+    })
+}
+
+impl Values {
+    /// As an attribute has them: one string without blanks, several at their full length.
+    unsafe fn stored(&self) -> Result<Vec<u8>> {
+        // SAFETY: promised by the caller.
+        let bytes = unsafe { self.bytes() }?;
+        let bytes = match (self.kind()?, self.elements) {
+            (Kind::Char, 1) => trimmed(bytes),
+            (Kind::Char, count) => return to_rows(bytes, self.size, self.size, count as usize),
+            _ => bytes,
+        };
+        let mut stored = zeroed(Some(bytes.len()))?;
+        stored.copy_from_slice(bytes);
+        Ok(stored)
+    }
+}
+
+/// Reads an attribute into an array. One that is longer is an error and leaves it alone; text is cut off, and an error.
+///
+/// # Returns
+/// As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the attribute is longer than the array of any rank.
+///
+/// # Collective
+/// As stanchion_pio_put_attribute.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_pio_get_attribute")]
+pub unsafe extern "C" fn stanchion_pio_get_attribute(
+    ncid: c_int,
+    varid: c_int,
+    name: *const c_char,
+    xtype: c_int,
+    size: i64,
+    elements: i64,
+    data: *mut c_void,
+    error: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    let values = unsafe { Values::new(xtype, size, elements, data, error) };
+    on_file(ncid, |open| {
+        // SAFETY: as above.
+        let given = unsafe { self::name("name", name) };
+        let given = given.and_then(|name| Ok((varid, name, values.kind()?)));
+        let (length, found) = open.ask(given, |format, (varid, name, kind): (_, &CStr, _)| {
+            let length = format.attribute(varid, name)?.length;
+            Ok((length, format.get_attribute(varid, name, kind)?))
+        })?;
+        // SAFETY: as above.
+        let taken = unsafe { values.take(length, &found) };
+        open.system.agree(taken)
+    })
+}
+
+impl Values {
+    /// Takes an attribute of `length` elements.
+    unsafe fn take(&self, length: u64, found: &[u8]) -> Result<()> {
+        // SAFETY: promised by the caller.
+        let into = unsafe { self.bytes_mut() }?;
+        match (self.kind()?, self.elements) {
+            (Kind::Char, 1) => from_rows(found, found.len(), into, self.size),
+            (Kind::Char, _) => {
+                self.holds(length / self.size.max(1) as u64)?;
+                from_rows(found, self.size, into, self.size)
+            }
+            _ => {
+                self.holds(length)?;
+                let kept = into.get_mut(..found.len());
+                let kept = kept.ok_or_else(|| too_short(length, self.elements))?;
+                kept.copy_from_slice(found);
+                Ok(())
+            }
+        }
+    }
+}
+
+// ---- variables ----
+
+/// Writes an array into a variable. `start` and `count` have `given` numbers each, the fastest dimension first and from
+/// 1. Slower dimensions that are not given are taken at their first place, and what is given beyond the variable's
+/// dimensions is not looked at. Without `count` it is one value, or one string; without `start` the whole variable,
+/// with as many records as the array makes.
+///
+/// # Returns
+/// As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the array of any rank is too short.
+///
+/// # Collective
+/// As stanchion_pio_put_attribute.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_pio_put_variable")]
+pub unsafe extern "C" fn stanchion_pio_put_variable(
+    ncid: c_int,
+    varid: c_int,
+    given: c_int,
+    start: *const c_int,
+    count: *const c_int,
+    xtype: c_int,
+    size: i64,
+    elements: i64,
+    data: *mut c_void,
+    error: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    let values = unsafe { Values::new(xtype, size, elements, data, error) };
+    on_file(ncid, |open| {
+        let shape = Shape::of(open, varid, true, values.kind().map(Some))?;
+        let kind = values.kind()?;
+        // SAFETY: as above.
+        let request = unsafe { values.request(&shape, given, start, count) };
+        // SAFETY: as above.
+        let packed = request.and_then(|request| Ok((unsafe { values.packed(&request) }?, request)));
+        let (packed, request) = match packed {
+            Ok((packed, request)) => (packed, Ok(request)),
+            Err(error) => (Packed::default(), Err(error)),
+        };
+        let request = request_of_all(open, request)?;
+        let rows = packed.rows.as_deref().unwrap_or(packed.data);
+        open.file.put(varid, kind, &request.regions, rows)
+    })
+}
+
+/// Reads a variable, or the part that stanchion_pio_put_variable would write, into an array. Text that is longer than
+/// a string is cut off, and an error.
+///
+/// # Returns
+/// As stanchion_pio_put_variable.
+///
+/// # Collective
+/// As stanchion_pio_put_attribute.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_pio_get_variable")]
+pub unsafe extern "C" fn stanchion_pio_get_variable(
+    ncid: c_int,
+    varid: c_int,
+    given: c_int,
+    start: *const c_int,
+    count: *const c_int,
+    xtype: c_int,
+    size: i64,
+    elements: i64,
+    data: *mut c_void,
+    error: c_int,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    let values = unsafe { Values::new(xtype, size, elements, data, error) };
+    on_file(ncid, |open| {
+        let shape = Shape::of(open, varid, false, values.kind().map(Some))?;
+        // SAFETY: as above.
+        let request = unsafe { values.request(&shape, given, start, count) };
+        match values.kind()? {
+            // SAFETY: as above.
+            Kind::Char => unsafe { values.get_text(open, varid, request) },
+            // SAFETY: as above.
+            kind => unsafe { values.get_numbers(open, varid, kind, request) },
+        }
+    })
+}
+
+/// What is written: the array itself, or a copy with the text in rows.
+#[derive(Default)]
+struct Packed<'a> {
+    data: &'a [u8],
+    rows: Option<Vec<u8>>,
+}
+
+impl Values {
+    /// The part of a variable that is meant, if the array holds it.
+    unsafe fn request(
+        &self,
+        shape: &Shape,
+        given: c_int,
+        start: *const c_int,
+        count: *const c_int,
+    ) -> Result<Request> {
+        let is_text = self.kind()? == Kind::Char;
+        let request = match start.is_null() {
+            true => Request::new(shape, None, self.records(shape, is_text).as_deref(), None)?,
+            false => {
+                let numbers = |place: *const c_int| match place.is_null() {
+                    true => Ok(&[][..]),
+                    // SAFETY: promised by the caller: as many numbers as are given.
+                    false => unsafe { array("start or count", place, given) },
+                };
+                let string = if is_text { self.size as i64 } else { 1 };
+                let (start, count) = (numbers(start)?, numbers(count)?);
+                let part = reversed(shape.lengths.len(), start, count, string);
+                Request::new(shape, Some(&part.0), Some(&part.1), None)?
+            }
+        };
+        self.holds(match (is_text, request.elements()?) {
+            (true, elements) => elements / request.row().max(1),
+            (false, elements) => elements,
+        })?;
+        Ok(request)
+    }
+
+    /// The lengths of a variable that grows by as many records as the array makes.
+    fn records(&self, shape: &Shape, is_text: bool) -> Option<Vec<i64>> {
+        let lengths = shape.lengths.iter().map(|length| *length as i64);
+        let mut lengths: Vec<i64> = lengths.collect();
+        let inner = match is_text {
+            true => &shape.lengths[1.min(lengths.len())..lengths.len().max(2) - 1],
+            false => &shape.lengths[1.min(lengths.len())..],
+        };
+        let record: u64 = inner
+            .iter()
+            .fold(1, |product, n| product.saturating_mul(*n));
+        let first = lengths.first_mut().filter(|_| shape.grows)?;
+        *first = match is_text && shape.lengths.len() == 1 {
+            true => self.size as i64,
+            false => self.elements.checked_div(record).unwrap_or(0) as i64,
+        };
+        Some(lengths)
+    }
+
+    unsafe fn packed<'a>(&self, request: &Request) -> Result<Packed<'a>> {
+        // SAFETY: promised by the caller.
+        let data = unsafe { self.bytes() }?;
+        let row = request.row();
+        let rows = match self.kind()? {
+            Kind::Char => Some(to_rows(
+                data,
+                self.size,
+                row as usize,
+                (request.elements()? / row.max(1)) as usize,
+            )?),
+            _ => None,
+        };
+        Ok(Packed { data, rows })
+    }
+
+    unsafe fn get_numbers(
+        &self,
+        open: &mut OpenFile,
+        varid: c_int,
+        kind: Kind,
+        request: Result<Request>,
+    ) -> Result<()> {
+        let request = request_of_all(open, request)?;
+        // SAFETY: promised by the caller; as many elements as were found to be enough.
+        let data = unsafe { self.bytes_mut() }?;
+        open.file.get(varid, kind, &request.regions, data)
+    }
+
+    unsafe fn get_text(
+        &self,
+        open: &mut OpenFile,
+        varid: c_int,
+        request: Result<Request>,
+    ) -> Result<()> {
+        let rows = request.and_then(|request| {
+            let rows = zeroed(usize::try_from(request.elements()?).ok())?;
+            Ok((request, rows))
+        });
+        let (rows, request) = match rows {
+            Ok((request, rows)) => (rows, Ok(request)),
+            Err(error) => (Vec::new(), Err(error)),
+        };
+        let request = request_of_all(open, request)?;
+        let mut rows = rows;
+        open.file
+            .get(varid, Kind::Char, &request.regions, &mut rows)?;
+        // SAFETY: promised by the caller.
+        let strings = unsafe { self.bytes_mut() };
+        let taken = strings.and_then(|to| from_rows(&rows, request.row() as usize, to, self.size));
+        open.system.agree(taken)
+    }
+}
+
+/// Start and count in the order of C.
+fn reversed(ndims: usize, start: &[c_int], count: &[c_int], string: i64) -> (Vec<i64>, Vec<i64>) {
+    let from_end = |dim: usize| ndims - 1 - dim;
+    let number = |list: &[c_int], dim: usize| list.get(from_end(dim)).map(|n| i64::from(*n));
+    let starts = (0..ndims).map(|dim| number(start, dim).map_or(0, |start| start - 1));
+    let counts = (0..ndims).map(|dim| number(count, dim).unwrap_or(1));
+    let mut counts: Vec<i64> = counts.collect();
+    if let Some(last) = counts.last_mut().filter(|_| count.is_empty()) {
+        *last = string;
+    }
+    (starts.collect(), counts)
+}
+
+// ---- distributed arrays ----
+
+/// What a rank calls instead of PIOc_write_darray, PIOc_write_darray_multi or PIOc_read_darray if its array cannot be
+/// used: all ranks return `code`, which is not PIO_NOERR.
+///
+/// # Collective
+/// As those functions.
+#[cfg(feature = "mpi")]
+#[unsafe(export_name = "inner_stanchion_pio_refuse_array")]
+pub extern "C" fn stanchion_pio_refuse_array(ncid: c_int, code: c_int) -> c_int {
+    on_file(ncid, |open| {
+        let refused = Error::Format {
+            call: "PIO",
+            code,
+            text: "the array cannot be used".into(),
+        };
+        agree_same(&open.system.io.comm, "arrays", Err::<((), u64), _>(refused)).map(drop)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_no_part_of_a_string() {
+        assert_eq!(trimmed(b"ab  "), b"ab");
+        assert_eq!(trimmed(b"   "), b"");
+        let rows = to_rows(b"ab  c   ", 4, 3, 2).unwrap();
+        assert_eq!(rows, b"ab\0c\0\0");
+        assert_eq!(to_rows(b"abcd", 4, 3, 1).unwrap_err().code(), EINSUFFBUF);
+        let mut strings = *b"????????";
+        from_rows(&rows, 3, &mut strings, 4).unwrap();
+        assert_eq!(&strings, b"ab  c   ");
+        let mut short = *b"??";
+        let cut = from_rows(&rows, 3, &mut short, 1);
+        assert_eq!((cut.unwrap_err().code(), &short), (EINSUFFBUF, b"ac"));
+    }
+
+    #[test]
+    fn fortran_counts_from_one_and_the_fastest_first() {
+        let part = reversed(3, &[2, 5], &[1, 7], 1);
+        assert_eq!(part, (vec![0, 4, 1], vec![1, 7, 1]));
+        let text = reversed(2, &[1, 3, 9], &[], 8);
+        assert_eq!(text, (vec![2, 0], vec![1, 8]));
+    }
+
+    #[test]
+    fn an_array_makes_as_many_records_as_it_has_values_for() {
+        let shape = |lengths: &[u64]| Shape {
+            kind: Kind::Int,
+            lengths: lengths.to_vec(),
+            grows: true,
+        };
+        let records = |lengths: &[u64], elements: i64, is_text: bool| {
+            let mut data = 0_u8;
+            // SAFETY: nothing is read.
+            let values = unsafe { Values::new(4, 8, elements, (&raw mut data).cast(), 0) };
+            values.records(&shape(lengths), is_text)
+        };
+        assert_eq!(records(&[0, 3], 6, false), Some(vec![2, 3]));
+        assert_eq!(records(&[0], 6, false), Some(vec![6]));
+        assert_eq!(records(&[0, 3, 8], 6, true), Some(vec![2, 3, 8]));
+        assert_eq!(records(&[0, 8], 6, true), Some(vec![6, 8]));
+        assert_eq!(records(&[0], 1, true), Some(vec![8]));
+        assert_eq!(records(&[], 1, false), None);
+    }
+}
