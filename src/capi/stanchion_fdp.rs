@@ -10,8 +10,8 @@ use crate::comm;
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 #[cfg(feature = "mpi")]
 use crate::failure_domain::placement;
-use crate::failure_domain::{self, check_memory};
 use crate::failure_domain::placement::{Error, Placement, Request, Result, Scheme};
+use crate::failure_domain::{self, check_memory};
 use libc::{EINVAL, EIO, ENOENT, ENOMEM, ENOTSUP, ERANGE};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
