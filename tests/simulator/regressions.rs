@@ -124,10 +124,10 @@ fn memory_for_blocks_is_refused() -> Vec<RedsetLife> {
 
 /// Old and new files were read together.
 fn renames_are_interrupted() -> Vec<GatherLife> {
-    let interrupted = (60..180).step_by(2).map(|nth| GatherLife {
-        ranks: 3,
+    let interrupted = (20..140).map(|nth| GatherLife {
+        ranks: 4,
         segment: 128,
-        values: 20,
+        values: 4,
         steps: vec![
             gather::Step::Write(with(vec![])),
             gather::Step::Write(with(vec![Fault::AllDie { nth }])),
