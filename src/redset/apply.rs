@@ -41,7 +41,11 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     };
     // The other ranks of the set wait for this one, so neither is left out when the other fails.
     let described = descriptors::write(set, descriptor, info.generation, descriptor_file);
-    let written = described.and(write_redundancy(set, info, redundancy_file, &config));
+    let written = match described {
+        // A rank has died: the others hear of it where all ranks agree, not in messages to each other.
+        Err(Error::Comm(_)) => described,
+        described => described.and(write_redundancy(set, info, redundancy_file, &config)),
+    };
     let in_order = [redundancy_file.clone(), descriptor_file.clone()];
     commit::commit(parent, &in_order, written)
 }
@@ -162,6 +166,9 @@ fn write_redundancy<C: Comm>(
     let flows = pieces.flows(&have)?;
     let flows = flows.ok_or(Error::Broken("nothing is lost, and it is too much"))?;
     let ran = set.carry_out(&flows, Means::usual(config), &mut member);
+    if let Err(Error::Comm(_)) = ran {
+        return ran;
+    }
     // SINGLE has no flows: what nobody needed has not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun

@@ -20,8 +20,9 @@ use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
 
 /// At most so many files of a rank are open at once.
 const OPEN: usize = 64;
-/// What is read at once where nothing else has to be done with it.
+/// What is read at once where nothing else has to be done with it; less if memory is scarce.
 const BLOCK: usize = 256 << 10;
+const SMALL_BLOCK: usize = 16 << 10;
 
 pub(super) struct Member {
     pub(super) data: Data,
@@ -356,10 +357,15 @@ pub(super) fn open_one<F: PartialEq>(
 }
 
 fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
-    let mut block = vec![0; BLOCK];
+    let mut block = Vec::new();
+    let size = match block.try_reserve_exact(BLOCK) {
+        Ok(()) => BLOCK,
+        Err(_) => SMALL_BLOCK,
+    };
+    block.resize(size, 0);
     let mut offset = range.start;
     while offset < range.end {
-        let length = (range.end - offset).min(BLOCK as u64);
+        let length = (range.end - offset).min(size as u64);
         read(offset, &mut block[..length as usize])?;
         offset += length;
     }

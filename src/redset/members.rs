@@ -233,6 +233,9 @@ impl<'a, C: Comm> Members<'a, C> {
             member: agree(comm, self.member())?,
         };
         let ran = self.set.carry_out(&flows, means, &mut repair.member);
+        if let Err(error @ Error::Comm(_)) = ran {
+            return Err(error);
+        }
         let found = self.inspect(&mut repair.member);
         let really = gather_have(comm, found)?;
         if really != self.have {
