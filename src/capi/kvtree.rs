@@ -18,13 +18,17 @@ const KVTREE_SORT_DESCENDING: c_int = 1;
 
 /// Runs `body` and turns its verdict into a return code and a text.
 pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
-    guard(KVTREE_FAILURE, || match body() {
+    guard(KVTREE_FAILURE, || code(body()))
+}
+
+pub(super) fn code(verdict: Result<()>) -> c_int {
+    match verdict {
         Ok(()) => KVTREE_SUCCESS,
         Err(cause) => {
             error::keep(cause);
             KVTREE_FAILURE
         }
-    })
+    }
 }
 
 pub(super) fn needed<T>(value: Option<T>, what: &'static str) -> Result<T> {
