@@ -293,7 +293,12 @@ pub fn null_comm() -> MPI_Comm {
 }
 
 /// The communicator that Fortran knows by this number.
+///
+/// Some MPIs abort where they do not run: no number is a communicator then.
 pub fn comm_of_fortran(number: c_int) -> MPI_Comm {
+    if !is_running() {
+        return null_comm();
+    }
     // SAFETY: only translates; what no communicator has becomes a null handle or is found out at its first use.
     unsafe { ffi::RSMPI_Comm_f2c(number as _) }
 }
