@@ -106,6 +106,21 @@ static void check_group_create(void)
   check_no_group();
 }
 
+/* A member that only the first rank has: it cannot be stored, and nobody commits without it. */
+static void check_different_members(void)
+{
+  const int extra = MEMBER + 1, differ = FENIX_ERROR_INVALID_MEMBERID, all = FENIX_DATA_MEMBER_ALL;
+  Fenix_Request request;
+  if (rank == 0) CHECK_INT(Fenix_Data_member_create(GROUP, extra, memory, MOST, MPI_INT), FENIX_SUCCESS);
+  CHECK_INT(common(Fenix_Data_member_store(GROUP, all, FENIX_DATA_SUBSET_FULL)), differ);
+  CHECK_INT(common(Fenix_Data_member_istore(GROUP, all, FENIX_DATA_SUBSET_FULL, &request)), differ);
+  CHECK(Fenix_Data_member_store(GROUP, extra, FENIX_DATA_SUBSET_FULL) < 0);
+  CHECK_INT(common(Fenix_Data_commit_barrier(GROUP, NULL)), FENIX_ERROR_COMMIT_BARRIER);
+  if (rank == 0) CHECK_INT(Fenix_Data_member_delete(GROUP, extra), FENIX_SUCCESS);
+  CHECK_INT(common(Fenix_Data_member_store(GROUP, all, FENIX_DATA_SUBSET_FULL)), FENIX_SUCCESS);
+  CHECK_INT(common(Fenix_Data_commit_barrier(GROUP, NULL)), FENIX_SUCCESS);
+}
+
 static void check_wrong_arguments(void)
 {
   int n = -9, one = 1;
@@ -166,6 +181,7 @@ int main(int argc, char** argv)
   for (int i = 0; i < POLICIES; i++) {
     if (!has_group(&policies[i], 0, 0)) continue;
     check_wrong_arguments();
+    check_different_members();
     CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
     check_no_group();
   }

@@ -1,6 +1,8 @@
-/* fenix_kill <mode> <spares> <directory for the numbers of the processes>
+/* fenix_kill <mode> <spares> <directory> <what: letters>
  * An iterating code with a checkable answer that stores its data now and then, while someone kills ranks. Each rank
- * that ends says whether the answer is right, or which error kept it from one. */
+ * that ends says whether the answer is right, or which error kept it from one. Letters: s works in communicators
+ * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump. When
+ * ranks are lost for good the computation starts again with those that are left. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <fenix.h>
@@ -11,11 +13,13 @@
 enum { GROUP = 7, ITERATION = 3, VALUES = 2, LENGTH = 5000, STEPS = 200, EVERY = 5 };
 
 /* All that must survive a jump is global. */
-static MPI_Comm comm;
+static MPI_Comm comm, half = MPI_COMM_NULL, row = MPI_COMM_NULL;
 static int role, error, rank, size;
-static int mode, spares;
+static int mode, spares, derives, frees, returns;
 static const char* directory;
 static int iteration;
+static volatile int recoveries;
+static int seen;
 static unsigned long long values[LENGTH], left[LENGTH];
 
 /* In files, since the launcher may lose output when ranks die. */
@@ -39,65 +43,98 @@ static void leave_pid(void)
   leave("pid", world_rank, text);
 }
 
+static void end(const char* text)
+{
+  char line[700];
+  snprintf(line, sizeof line, "rank %d of %d: %s", rank, size, text);
+  leave("end", rank, line);
+}
+
 /* Ends this rank with an error that all ranks have. */
 static void give_up(const char* call, int code)
 {
-  char text[512], line[700];
+  char text[512], line[600];
   stanchion_last_error(text, sizeof text);
   Fenix_Finalize();
-  snprintf(line, sizeof line, "rank %d has an error: %s returns %d: %s", rank, call, code, text);
-  leave("end", rank, line);
+  snprintf(line, sizeof line, "has an error: %s returns %d: %s", call, code, text);
+  end(line);
   MPI_Finalize();
   exit(0);
 }
 
-static void need(const char* call, int code)
+static void count_recovery(MPI_Comm given, int code, void* data)
 {
-  if (code != FENIX_SUCCESS) give_up(call, code);
+  (void)given, (void)code, (void)data;
+  recoveries++;
 }
 
-static void save(void)
+/* 0 if a recovery has come between, which only a program without jumps gets to see: it goes back then. */
+static int good(const char* call, int code)
 {
-  need("store", Fenix_Data_member_store(GROUP, VALUES, FENIX_DATA_SUBSET_FULL));
-  need("store", Fenix_Data_member_store(GROUP, ITERATION, FENIX_DATA_SUBSET_FULL));
-  need("commit_barrier", Fenix_Data_commit_barrier(GROUP, NULL));
+  if (recoveries != seen && returns) return 0;
+  if (code != FENIX_SUCCESS) give_up(call, code);
+  return 1;
+}
+
+static int saved(void)
+{
+  return good("store", Fenix_Data_member_store(GROUP, VALUES, FENIX_DATA_SUBSET_FULL)) &&
+         good("store", Fenix_Data_member_store(GROUP, ITERATION, FENIX_DATA_SUBSET_FULL)) &&
+         good("commit_barrier", Fenix_Data_commit_barrier(GROUP, NULL));
 }
 
 static unsigned long long first_value(int of, int i) { return 1000003ULL * of + i; }
 
-/* Nothing was committed, so nothing can be lost. */
-static void begin(void)
+/* Nothing was committed by so many ranks, so nothing can be lost. */
+static int begun(void)
 {
   iteration = 0;
   for (int i = 0; i < LENGTH; ++i) values[i] = first_value(rank, i);
   Fenix_Data_member_create(GROUP, VALUES, values, LENGTH, MPI_UNSIGNED_LONG_LONG);
   Fenix_Data_member_create(GROUP, ITERATION, &iteration, 1, MPI_INT);
-  save();
+  return saved();
 }
 
-static void resume(void)
+static int resumed(void)
 {
-  int flag;
-  int code = Fenix_Data_member_restore(GROUP, ITERATION, &iteration, 1, FENIX_DATA_SNAPSHOT_LATEST, NULL);
-  if (code == FENIX_ERROR_NODATA_FOUND || code == FENIX_ERROR_INVALID_MEMBERID) {
-    begin();
-    return;
-  }
-  need("restore", code);
-  code = Fenix_Data_member_restore(GROUP, VALUES, values, LENGTH, FENIX_DATA_SNAPSHOT_LATEST, NULL);
-  need("restore", code);
-  need("attr_set", Fenix_Data_member_attr_set(GROUP, VALUES, FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER, values, &flag));
-  need("attr_set", Fenix_Data_member_attr_set(GROUP, ITERATION, FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER, &iteration, &flag));
+  int flag, latest = FENIX_DATA_SNAPSHOT_LATEST;
+  int code = Fenix_Data_member_restore(GROUP, ITERATION, &iteration, 1, latest, NULL);
+  if (code == FENIX_ERROR_NODATA_FOUND || code == FENIX_ERROR_INVALID_MEMBERID) return begun();
+  return good("restore", code) && good("restore", Fenix_Data_member_restore(GROUP, VALUES, values, LENGTH, latest, NULL)) &&
+         good("attr_set", Fenix_Data_member_attr_set(GROUP, VALUES, FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER, values, &flag)) &&
+         good("attr_set", Fenix_Data_member_attr_set(GROUP, ITERATION, FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER, &iteration, &flag));
 }
 
-static void step(void)
+/* Neighbours in pairs, and a ring of all: by different constructors. */
+static int derived(void)
+{
+  if (!derives) return 1;
+  if (frees && half != MPI_COMM_NULL) MPI_Comm_free(&half);
+  if (frees && row != MPI_COMM_NULL) MPI_Comm_free(&row);
+  half = row = MPI_COMM_NULL;
+  return good("MPI_Comm_split", MPI_Comm_split(comm, rank / 2, rank, &half)) &&
+         good("MPI_Cart_create", MPI_Cart_create(comm, 1, (int[]){size}, (int[]){1}, 0, &row));
+}
+
+/* Who waits for its neighbour here does not hear of a failure elsewhere. */
+static int met_neighbour(void)
+{
+  int most = 0;
+  if (!derives) return 1;
+  if (!good("MPI_Allreduce", MPI_Allreduce(&iteration, &most, 1, MPI_INT, MPI_MAX, half))) return 0;
+  if (most != iteration) give_up("the neighbour is elsewhere", most);
+  return 1;
+}
+
+static int stepped(void)
 {
   struct timespec time = {0, 3000000L};
   nanosleep(&time, NULL);
-  MPI_Sendrecv(values, LENGTH, MPI_UNSIGNED_LONG_LONG, (rank + 1) % size, 1, left, LENGTH, MPI_UNSIGNED_LONG_LONG,
-               (rank + size - 1) % size, 1, comm, MPI_STATUS_IGNORE);
+  int code = MPI_Sendrecv(values, LENGTH, MPI_UNSIGNED_LONG_LONG, (rank + 1) % size, 1, left, LENGTH,
+                          MPI_UNSIGNED_LONG_LONG, (rank + size - 1) % size, 1, derives ? row : comm, MPI_STATUS_IGNORE);
+  if (!good("MPI_Sendrecv", code) || !met_neighbour()) return 0;
   for (int i = 0; i < LENGTH; ++i) values[i] = 3 * values[i] + left[i];
-  if (++iteration % EVERY == 0) save();
+  return ++iteration % EVERY != 0 || saved();
 }
 
 /* What one process would compute for all. */
@@ -115,27 +152,42 @@ static int is_right(void)
   return 1;
 }
 
+static int worked(int* mine)
+{
+  int policy[3] = {mode, size / 2, size / 2}, flag, all;
+  if (!good("group_create", Fenix_Data_group_create(GROUP, comm, 0, 1, FENIX_DATA_POLICY_IN_MEMORY_RAID, policy, &flag)))
+    return 0;
+  if (!(role == FENIX_ROLE_INITIAL_RANK ? begun() : resumed()) || !derived()) return 0;
+  while (iteration < STEPS)
+    if (!stepped()) return 0;
+  *mine = iteration == STEPS && is_right();
+  return good("MPI_Allreduce", MPI_Allreduce(mine, &all, 1, MPI_INT, MPI_MIN, comm)) &&
+         good("Fenix_Finalize", Fenix_Finalize());
+}
+
 int main(int argc, char** argv)
 {
-  alarm(50);
+  static int registered, mine;
+  MPI_Info info;
   MPI_Init(&argc, &argv);
   mode = atoi(argv[1]);
   spares = atoi(argv[2]);
   directory = argv[3];
+  derives = strpbrk(argv[4], "sf") != NULL;
+  frees = strchr(argv[4], 'f') != NULL;
+  returns = strchr(argv[4], 'n') != NULL;
   leave_pid();
-  Fenix_Init(&role, MPI_COMM_WORLD, &comm, &argc, &argv, spares, 0, MPI_INFO_NULL, &error);
-  int policy[3] = {mode, 1, 3}, flag;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  if (error != FENIX_SUCCESS) give_up("Fenix_Init", error);
-  need("group_create", Fenix_Data_group_create(GROUP, comm, 0, 1, FENIX_DATA_POLICY_IN_MEMORY_RAID, policy, &flag));
-  if (role == FENIX_ROLE_INITIAL_RANK) begin();
-  else resume();
-  while (iteration < STEPS) step();
-  int mine = iteration == STEPS && is_right(), all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
-  Fenix_Finalize();
-  leave("end", rank, mine ? "the answer is right" : "the answer is WRONG");
+  MPI_Info_create(&info);
+  if (returns) MPI_Info_set(info, "FENIX_RESUME_MODE", "NO_JUMP");
+  Fenix_Init(&role, MPI_COMM_WORLD, &comm, &argc, &argv, spares, 0, info, &error);
+  if (!registered++) Fenix_Callback_register(count_recovery, NULL);
+  do {
+    seen = recoveries;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (error != FENIX_SUCCESS && error != FENIX_WARNING_SPARE_RANKS_DEPLETED) give_up("Fenix_Init", error);
+  } while (!worked(&mine));
+  end(mine ? "the answer is right" : "the answer is WRONG");
   MPI_Finalize();
-  return !all;
+  return !mine;
 }

@@ -496,6 +496,69 @@ static void derived(void)
   works(4);
 }
 
+/* Ranks that wait in derived communicators hear of a failure elsewhere, one from the other. What such a communicator has
+ * left afterwards leads to no recovery. */
+static void blocked_derived(void)
+{
+  static MPI_Comm pair, line;
+  static MPI_Request open = MPI_REQUEST_NULL;
+  static int entered, number[2];
+  if (role == FENIX_ROLE_INITIAL_RANK) {
+    MPI_Comm_split(comm, rank / 2, rank, &pair);
+    MPI_Cart_create(comm, 1, (int[]){4}, (int[]){0}, 0, &line);
+    if (rank == 0) MPI_Irecv(&number[0], 1, MPI_INT, 1, 9, pair, &open);
+    MPI_Barrier(comm);
+    if (rank == 3) nap(300), die();
+    if (rank == 0) MPI_Recv(&number[1], 1, MPI_INT, 1, 5, pair, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Recv(&number[1], 1, MPI_INT, 2, 5, line, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
+    CHECK(!"the failure is met");
+  }
+  CHECK_INT(++entered, 1);
+  if (rank == 0) CHECK(MPI_Wait(&open, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+  works(4);
+}
+
+/* Without a jump, one rank is in Fenix_Finalize while another has met a failure and goes back to work. */
+static void finalize_returns(void)
+{
+  if (role == FENIX_ROLE_INITIAL_RANK) {
+    MPI_Barrier(comm);
+    if (rank == 0) nap(300), die();
+    nap(rank == 1 ? 0 : 600);
+    int code = rank == 1 ? Fenix_Finalize() : MPI_Barrier(comm);
+    if (rank == 1) CHECK_INT(code, FENIX_ERROR_CANCELLED);
+    CHECK(code != MPI_SUCCESS);
+    CHECK_INT(role, FENIX_ROLE_SURVIVOR_RANK);
+    where_am_i();
+  }
+  works(3);
+}
+
+/* A policy that is computed from the number of ranks, which has become smaller. */
+static void shrink_policy(void)
+{
+  static int data[100];
+  int policy[2] = {1, size / 2}, flag;
+  CHECK_INT(Fenix_Data_group_create(1, comm, 0, 0, FENIX_DATA_POLICY_IN_MEMORY_RAID, policy, &flag), 0);
+  if (role == FENIX_ROLE_INITIAL_RANK) {
+    data[99] = 7 + rank;
+    CHECK_INT(Fenix_Data_member_create(1, 1, data, 100, MPI_INT), 0);
+    CHECK_INT(Fenix_Data_member_store(1, 1, FENIX_DATA_SUBSET_FULL), 0);
+    CHECK_INT(Fenix_Data_commit_barrier(1, NULL), 0);
+    if (rank == 3) die();
+    MPI_Barrier(comm);
+  }
+  CHECK_INT(error, FENIX_WARNING_SPARE_RANKS_DEPLETED);
+  data[99] = 0;
+  CHECK_INT(Fenix_Data_member_lrestore(1, 1, data, 100, FENIX_DATA_SNAPSHOT_LATEST, NULL), 0);
+  CHECK_INT(data[99], 7 + start_rank);
+  CHECK_INT(Fenix_Data_member_store(1, 1, FENIX_DATA_SUBSET_FULL), 0);
+  CHECK_INT(Fenix_Data_commit_barrier(1, NULL), 0);
+  CHECK_INT(Fenix_Data_member_restore(1, 1, data, 100, FENIX_DATA_SNAPSHOT_LATEST, NULL), 0);
+  works(3);
+}
+
 /* Errors that are no failures come back to the caller. */
 static void unhandled(void)
 {
@@ -536,6 +599,9 @@ static const struct scenario {
     {"arrays", 4, 1, 0, arrays},
     {"arrays_midway", 4, 3, 0, arrays_midway},
     {"derived", 4, 1, 0, derived},
+    {"blocked_derived", 4, 1, 0, blocked_derived},
+    {"finalize_returns", 3, 1, 1, finalize_returns},
+    {"shrink_policy", 4, 0, 0, shrink_policy},
     {"unhandled", 3, 1, 0, unhandled},
     {"all_die", 2, 2, 0, all_die},
 };

@@ -1,5 +1,5 @@
 # Tests that run a program, alone or under mpiexec, each in a fresh directory of its own.
-# Labels: serial, mpi, compat, fault, slow, install.
+# Labels: serial, mpi, fault, valgrind, install, slow; and sample: what scripts/test.sh runs on its second and third MPI.
 
 set(STANCHION_TEST_WRAPPER "" CACHE STRING
     "Command put before every test program, e.g. valgrind;--error-exitcode=1")
@@ -20,14 +20,19 @@ set(STANCHION_TEST_ENVIRONMENT
 mark_as_advanced(STANCHION_TEST_ENVIRONMENT)
 
 # add_mpi_test(NAME n EXECUTABLE target SIZES 1 2 ... [TIMEOUT s] [LABELS l...] [ARGUMENTS a...])
-# One test per size, named <n>.<size>.
+# One test per size, named <n>.<size>. The first size is in the sample where 2 and 5 are none of them.
 function(add_mpi_test)
   cmake_parse_arguments(ARG "" "NAME;EXECUTABLE;TIMEOUT" "SIZES;LABELS;ARGUMENTS" ${ARGN})
+  set(sample)
+  if(NOT 2 IN_LIST ARG_SIZES AND NOT 5 IN_LIST ARG_SIZES)
+    set(sample sample)
+  endif()
   foreach(size IN LISTS ARG_SIZES)
     stanchion_run_test(${ARG_NAME}.${size}
-      PROCESSORS ${size} TIMEOUT "${ARG_TIMEOUT}" LABELS mpi ${ARG_LABELS}
+      PROCESSORS ${size} TIMEOUT "${ARG_TIMEOUT}" LABELS mpi ${sample} ${ARG_LABELS}
       COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${size} ${MPIEXEC_PREFLAGS}
               ${STANCHION_TEST_WRAPPER} "$<TARGET_FILE:${ARG_EXECUTABLE}>" ${MPIEXEC_POSTFLAGS} ${ARG_ARGUMENTS})
+    set(sample)
   endforeach()
 endfunction()
 
@@ -39,7 +44,8 @@ function(add_serial_test)
     COMMAND ${STANCHION_TEST_WRAPPER} "$<TARGET_FILE:${ARG_EXECUTABLE}>" ${ARG_ARGUMENTS})
 endfunction()
 
-# stanchion_run_test(<name> COMMAND c... [PROCESSORS n] [TIMEOUT s] [LABELS l...])
+# stanchion_run_test(<name> COMMAND c... PROCESSORS <ranks> [TIMEOUT s] [LABELS l...])
+# Ranks that wait sleep: four of them keep about one core busy.
 function(stanchion_run_test name)
   cmake_parse_arguments(ARG "" "PROCESSORS;TIMEOUT" "LABELS;COMMAND" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -48,12 +54,16 @@ function(stanchion_run_test name)
   if(STANCHION_TEST_WRAPPER)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 10")
   endif()
+  if(mpi IN_LIST ARG_LABELS AND ARG_PROCESSORS MATCHES "^(2|5)$")
+    list(APPEND ARG_LABELS sample)
+  endif()
+  math(EXPR processors "(${ARG_PROCESSORS} + 3) / 4")
   add_test(NAME ${name}
            COMMAND "${CMAKE_COMMAND}" "-DDIRECTORY=${CMAKE_BINARY_DIR}/test-directories/${name}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/RunInFreshDirectory.cmake" -- ${ARG_COMMAND})
   set_tests_properties(${name} PROPERTIES
     TIMEOUT ${ARG_TIMEOUT}
-    PROCESSORS ${ARG_PROCESSORS}
+    PROCESSORS ${processors}
     LABELS "${ARG_LABELS}"
     ENVIRONMENT "${STANCHION_TEST_ENVIRONMENT}")
   if(mpi IN_LIST ARG_LABELS)

@@ -39,19 +39,30 @@ function(stanchion_native_libs result)
 endfunction()
 stanchion_native_libs(STANCHION_NATIVE_LIBS)
 
-if(CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(STANCHION_CARGO_PROFILE dev)
-  set(STANCHION_CARGO_PROFILE_DIR debug)
+# The profile of Cargo.toml that goes with the build type, unless the user names another (tests take "ci").
+set(STANCHION_CARGO_PROFILE "" CACHE STRING "Profile of Cargo.toml; empty: the one of CMAKE_BUILD_TYPE")
+if(STANCHION_CARGO_PROFILE)
+  set(cargo_profile ${STANCHION_CARGO_PROFILE})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(cargo_profile dev)
 elseif(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
-  set(STANCHION_CARGO_PROFILE relwithdebinfo)
-  set(STANCHION_CARGO_PROFILE_DIR relwithdebinfo)
+  set(cargo_profile relwithdebinfo)
 else()
-  set(STANCHION_CARGO_PROFILE release)
-  set(STANCHION_CARGO_PROFILE_DIR release)
+  set(cargo_profile release)
+endif()
+set(cargo_profile_directory ${cargo_profile})
+if(cargo_profile STREQUAL "dev")
+  set(cargo_profile_directory debug)
 endif()
 
-set(STANCHION_CARGO_FLAGS --locked --profile ${STANCHION_CARGO_PROFILE})
-if(STANCHION_CARGO_PROFILE STREQUAL "release")
+set(STANCHION_CARGO_FLAGS --locked --profile ${cargo_profile})
+# Flags of the environment (RUSTFLAGS) then reach only what is built for the target, not programs that cargo runs.
+set(STANCHION_CARGO_TARGET "" CACHE STRING "Rust target triple; empty: the host, as cargo builds by default")
+if(STANCHION_CARGO_TARGET)
+  list(APPEND STANCHION_CARGO_FLAGS --target ${STANCHION_CARGO_TARGET})
+  string(PREPEND cargo_profile_directory "${STANCHION_CARGO_TARGET}/")
+endif()
+if(cargo_profile STREQUAL "release")
   list(APPEND STANCHION_CARGO_FLAGS --config "profile.release.strip=\"debuginfo\"")
 endif()
 if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/vendor")
@@ -74,25 +85,31 @@ function(stanchion_cargo_build name)
     string(SUBSTRING ${key} 0 8 key)
     string(APPEND directory "-${key}")
   endif()
-  set(outputs "${directory}/${STANCHION_CARGO_PROFILE_DIR}")
+  set(STANCHION_CARGO_DIRECTORY_${name} "${directory}" CACHE INTERNAL "Where cargo builds ${name}")
+  set(outputs "${directory}/${cargo_profile_directory}")
 
+  # Tests need the archive alone. Asking for it alone would also switch on lto, which cargo leaves out where a Rust library
+  # is made besides: releases stay as they were measured.
+  set(command build)
+  if(cargo_profile STREQUAL "ci" AND NOT ARG_BINARIES)
+    set(command rustc --crate-type staticlib)
+  endif()
   set(flags --lib)
   foreach(binary IN LISTS ARG_BINARIES)
     list(APPEND flags --bin ${binary})
     list(APPEND binaries "${outputs}/${binary}")
     set(STANCHION_BINARY_${binary} "${outputs}/${binary}" PARENT_SCOPE)
   endforeach()
-  if(ARG_FEATURES)
-    string(REPLACE ";" "," features "${ARG_FEATURES}")
-    list(APPEND flags --features ${features})
-  endif()
+  set(features reserve ${ARG_FEATURES})
+  string(REPLACE ";" "," features "${features}")
+  list(APPEND flags --features ${features})
 
   # Without the unsets a make jobserver that does not reach cargo, or a user's own
   # cross-compile default, would change what is built or where it lands.
   add_custom_target(cargo_${name} ALL
     COMMAND "${CMAKE_COMMAND}" -E env --unset=MAKEFLAGS --unset=MFLAGS --unset=CARGO_BUILD_TARGET
             "CARGO_TARGET_DIR=${directory}" ${ARG_ENVIRONMENT}
-            "${CARGO_EXECUTABLE}" build ${STANCHION_CARGO_FLAGS} ${flags}
+            "${CARGO_EXECUTABLE}" ${command} ${STANCHION_CARGO_FLAGS} ${flags}
     BYPRODUCTS "${outputs}/libstanchion.a" ${binaries}
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     COMMENT "cargo build (${name})"

@@ -32,8 +32,8 @@ function(stanchion_shim_objects target)
 endfunction()
 
 function(stanchion_one_object name crate directory)
-  # Nearly all debug information of a Release build is that of Rust's std.
-  if(STANCHION_CARGO_PROFILE STREQUAL "release")
+  # Nearly all debug information of such a build is that of Rust's std.
+  if(cargo_profile MATCHES "^(release|ci)$")
     set(strip --strip-unneeded)
   endif()
   # The base archive's names are weak, so that a static link that meets both archives takes the full one.

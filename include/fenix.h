@@ -178,7 +178,9 @@ int Fenix_check_cancelled(MPI_Request *request, MPI_Status *status);
  * Ends the use of Fenix; spares that were not needed leave Fenix_Init, finalize MPI and exit.
  *
  * # Returns
- * 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
+ * 0; FENIX_ERROR_CANCELLED, only without a jump, if a failure has come before all ranks were here: Fenix goes on after
+ * the recovery, this rank goes back to work like the others and calls Fenix_Finalize again;
+ * FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
  *
  * # Collective
  * Called by all ranks of the resilient communicator. If one of them fails first, this recovers like any other call.
@@ -404,8 +406,8 @@ int Fenix_Data_commit(int group_id, int *time_stamp);
  * have committed; Fenix_Data_group_create then goes back to what all have.)
  *
  * # Returns
- * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, so that nothing was
- * committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. In both cases a recovery has
+ * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, or a store since the last
+ * commit has failed on some ranks and was not repeated, so that nothing was committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. After a failure a recovery has
  * come between: a program that resumes at Fenix_Init does not get here.
  *
  * # Collective

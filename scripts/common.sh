@@ -28,3 +28,17 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+# cargo_directory <build tree>: where CMake lets cargo build the MPI half.
+cargo_directory() { sed -n 's/^STANCHION_CARGO_DIRECTORY_mpi:INTERNAL=//p' "$1/CMakeCache.txt"; }
+
+# start_from <build tree> <configured tree for another MPI>: crates that read mpi.h take longest to compile and are the
+# same for every MPI, so cargo begins with a copy; mpi-sys does not notice when the MPI changes below it and is made anew.
+start_from() {
+  local from to
+  from=$(cargo_directory "$1")
+  to=$(cargo_directory "$2")
+  if [ -d "$to" ] || ! [ -d "$from" ]; then return; fi
+  cp -a "$from" "$to"
+  CARGO_TARGET_DIR=$to cargo clean --quiet --profile ci -p mpi-sys -p stanchion
+}

@@ -62,14 +62,14 @@ debian_packages() {
   need openmpi-bin have mpiexec.openmpi
   need python3 have python3
   need python3-venv has_venv
+  need gfortran have gfortran
+  need libpnetcdf-dev has_library pnetcdf
+  need libnetcdf-dev has_library netcdf
   if [ $demo = no ]; then
-    need gfortran have gfortran
     need libmpich-dev have mpicc.mpich
     need mpich have mpiexec.mpich
     need valgrind have valgrind
-    need libpnetcdf-dev has_library pnetcdf
     need pnetcdf-bin have ncmpidump
-    need libnetcdf-dev has_library netcdf
     need netcdf-bin have ncdump
   fi
   if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}"; fi

@@ -15,7 +15,7 @@ const TAG: Tag = 0x7273;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("rank {rank} gave no string")]
+    #[error("rank {rank} gave NULL for its string or for the new communicator")]
     NoString { rank: usize },
     #[error("rank {rank} could not collect the strings below it")]
     Broken { rank: usize },

@@ -14,7 +14,7 @@ cd "$WORK"
 # run <program> [<launcher words>]: in the test's own directory, with no library path to help it.
 run() { echo "+ $*"; "$@" </dev/null; }
 run_serial() { run "./$1"; }
-run_mpi() { run $MPIEXEC "./$1"; } # MPIEXEC holds several words
+run_mpi() { LD_PRELOAD=$PRELOAD run $MPIEXEC "./$1"; } # MPIEXEC holds several words
 
 # The prefix is moved after the install: nothing in it may depend on where it was.
 case_prefix() {

@@ -1,11 +1,11 @@
 //! Memory that leaves the library: C frees it with `free`.
 
+use crate::reserve;
 use std::ptr;
 
 /// A malloc-owned copy; `None` when memory has run out.
 pub(super) fn copy<T: Copy>(values: &[T]) -> Option<*mut T> {
-    // SAFETY: malloc has no preconditions.
-    let place = unsafe { libc::malloc(size_of_val(values).max(1)) }.cast::<T>();
+    let place = reserve::malloc(size_of_val(values).max(1)).cast::<T>();
     if place.is_null() {
         return None;
     }

@@ -10,13 +10,13 @@ use super::fenix_errors::{
     FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, agree, code_of, common_status, natural, put, status,
     status_of,
 };
-use super::fenix_groups::{Held, with_group, with_groups};
+use super::fenix_groups::{Held, create_group, delete_group, with_group};
 use super::fenix_memory::Memory;
 use super::fenix_policy::{Protection, protection, values};
 use super::fenix_recovery::is_initialized;
 use super::{guard, ptr, stanchion_fenix};
 use crate::comm::Comm;
-use crate::comm::mpi::{Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
+use crate::comm::mpi::{self, Datatype, MPI_Comm, MPI_Datatype, MpiComm, null_datatype};
 use crate::fenix::{Attributes, Error, Group, Result, Settings, Stamp, Subset};
 use std::ffi::{c_int, c_void};
 
@@ -27,10 +27,10 @@ const FENIX_DATA_MEMBER_ATTRIBUTE_SIZE: c_int = 14;
 const FENIX_DATA_SNAPSHOT_LATEST: c_int = -1;
 const FENIX_DATA_SNAPSHOT_ALL: c_int = 16;
 
-/// Refuses calls before Fenix_Init and after Fenix_Finalize.
+/// Refuses calls before Fenix_Init and after Fenix_Finalize, and after MPI_Finalize, which may come without it.
 pub(super) fn check_running() -> Result<()> {
     match is_initialized() {
-        true => Ok(()),
+        true => Ok(mpi::check_running()?),
         false => Err(Error::Uninitialized),
     }
 }
@@ -121,23 +121,6 @@ fn settings(
         policy,
         path,
         checksums: stanchion_fenix::checksums(),
-    })
-}
-
-/// A group that survived keeps what it has if it cannot be created again now.
-fn create_group(private: MpiComm, policy_name: c_int, settings: Settings) -> Result<()> {
-    let id = settings.id;
-    with_groups(|groups| match groups.get_mut(&id) {
-        Some(held) => {
-            held.renew(private, settings)?;
-            held.policy_name = policy_name;
-            Ok(())
-        }
-        None => {
-            let made = Group::create(None, private, settings)?;
-            groups.insert(id, Held::of(made, policy_name));
-            Ok(())
-        }
     })
 }
 
@@ -529,8 +512,7 @@ pub extern "C" fn Fenix_Data_snapshot_delete(group_id: c_int, time_stamp: c_int)
 pub extern "C" fn Fenix_Data_group_delete(group_id: c_int) -> c_int {
     status(|| {
         check_running()?;
-        let held = with_groups(|groups| groups.remove(&group_id));
-        held.map(drop).ok_or(Error::NoSuchGroup(group_id))
+        delete_group(group_id)
     })
 }
 

@@ -37,9 +37,10 @@ pub(super) fn code(error: &Error, call: c_int) -> c_int {
         Error::NoCallback => FENIX_ERROR_CALLBACK_NOT_REGISTERED,
         Error::NoSuchGroup(_) => FENIX_ERROR_INVALID_GROUPID,
         Error::NoSuchMember { .. } | Error::MemberExists { .. } => FENIX_ERROR_INVALID_MEMBERID,
+        Error::Members(_) => FENIX_ERROR_INVALID_MEMBERID,
         Error::NoSuchStamp { .. } | Error::FirstStamp(_) => FENIX_ERROR_INVALID_TIMESTAMP,
         Error::Depth(_) => FENIX_ERROR_INVALID_DEPTH,
-        Error::Detached(_) => FENIX_ERROR_INVALID_LOGIC_CALL,
+        Error::Detached(_) | Error::InUse(_) => FENIX_ERROR_INVALID_LOGIC_CALL,
         Error::SubsetBlocks(_) => FENIX_ERROR_SUBSET_NUM_BLOCKS,
         Error::SubsetStart(_) => FENIX_ERROR_SUBSET_START_OFFSET,
         Error::SubsetEnd { .. } => FENIX_ERROR_SUBSET_END_OFFSET,
@@ -52,6 +53,8 @@ pub(super) fn code(error: &Error, call: c_int) -> c_int {
         Error::Null(_) | Error::Number { .. } => call,
         Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
         Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
+        Error::NotStored { .. } => FENIX_ERROR_COMMIT_BARRIER,
+        Error::Invariant(_) => FENIX_ERROR_INTERN,
         Error::Spares { .. } => FENIX_ERROR_INTERN,
         Error::Comm(comm::Error::ProcessFailed { .. } | comm::Error::Revoked { .. }) => {
             FENIX_ERROR_CANCELLED

@@ -1,12 +1,15 @@
 //! The data groups of this process, by their ids, with what only the C layer knows of them: the user's
 //! memory and the numbers of requests.
+//!
+//! A group belongs to the thread that is in a call with it; another one that comes meanwhile is refused.
 
+use super::fenix_lease::{Leases, Missing};
 use super::fenix_memory::Memories;
 use crate::comm::mpi::MpiComm;
 use crate::fenix::{Error, Group, Result, Settings, Ticket};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One group, as C knows it.
 pub(super) struct Held {
@@ -15,6 +18,8 @@ pub(super) struct Held {
     pub(super) policy_name: c_int,
     pub(super) memory: Memories,
     pub(super) requests: Requests,
+    /// How many recoveries it has heard of.
+    recoveries: u64,
 }
 
 impl Held {
@@ -24,6 +29,7 @@ impl Held {
             policy_name,
             memory: Memories::default(),
             requests: Requests::default(),
+            recoveries: RECOVERIES.load(Ordering::Acquire),
         }
     }
 
@@ -33,9 +39,14 @@ impl Held {
         self.group.renew(comm, settings)
     }
 
-    fn detach(&mut self) {
-        self.group.detach();
-        self.requests.forget();
+    /// After a recovery: the group keeps its snapshots until it is created again.
+    fn keep_up(&mut self) {
+        let recoveries = RECOVERIES.load(Ordering::Acquire);
+        if recoveries != self.recoveries {
+            self.recoveries = recoveries;
+            self.group.detach();
+            self.requests.forget();
+        }
     }
 }
 
@@ -68,10 +79,6 @@ impl Requests {
         self.under_way.remove(&number);
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = Ticket> + '_ {
-        self.under_way.values().flatten().copied()
-    }
-
     pub(super) fn end_all(&mut self) {
         self.under_way.clear();
     }
@@ -82,27 +89,64 @@ impl Requests {
     }
 }
 
-thread_local! {
-    /// They belong to the thread that called Fenix_Init.
-    static GROUPS: RefCell<BTreeMap<i32, Held>> = const { RefCell::new(BTreeMap::new()) };
-}
+static GROUPS: Leases<i32, Held> = Leases::new();
+static RECOVERIES: AtomicU64 = AtomicU64::new(0);
 
-pub(super) fn with_groups<T>(work: impl FnOnce(&mut BTreeMap<i32, Held>) -> T) -> T {
-    GROUPS.with_borrow_mut(work)
+fn missing(id: i32, why: Missing) -> Error {
+    match why {
+        Missing::Absent => Error::NoSuchGroup(id),
+        Missing::InUse => Error::InUse("this data group"),
+    }
 }
 
 pub(super) fn with_group<T>(id: i32, work: impl FnOnce(&mut Held) -> Result<T>) -> Result<T> {
-    with_groups(|groups| work(groups.get_mut(&id).ok_or(Error::NoSuchGroup(id))?))
+    let mut lease = GROUPS.lease(id).map_err(|why| missing(id, why))?;
+    let held = lease.value.as_mut().ok_or(Error::NoSuchGroup(id))?;
+    held.keep_up();
+    work(held)
 }
 
-/// After a failure: the groups keep their snapshots until they are created again.
+/// Creates a group, or creates it again; one that survived keeps what it has if that fails.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(super) fn create_group(comm: MpiComm, policy_name: c_int, settings: Settings) -> Result<()> {
+    let id = settings.id;
+    let lease = GROUPS.lease_or_reserve(id);
+    let mut lease = lease.map_err(|why| missing(id, why))?;
+    match &mut lease.value {
+        Some(held) => {
+            held.keep_up();
+            held.renew(comm, settings)?;
+            held.policy_name = policy_name;
+        }
+        None => {
+            let made = Group::create(None, comm, settings)?;
+            lease.value = Some(Box::new(Held::of(made, policy_name)));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn delete_group(id: i32) -> Result<()> {
+    let mut lease = GROUPS.lease(id).map_err(|why| missing(id, why))?;
+    lease.value = None;
+    Ok(())
+}
+
+/// After a failure. A group that another thread is using hears of it when it is used next.
 pub(super) fn detach_groups() {
-    with_groups(|groups| groups.values_mut().for_each(Held::detach));
+    RECOVERIES.fetch_add(1, Ordering::AcqRel);
+    for id in GROUPS.keys() {
+        let _ = with_group(id, |_| Ok(()));
+    }
 }
 
 /// At the end.
 pub(super) fn drop_groups() {
-    with_groups(BTreeMap::clear);
+    for id in GROUPS.keys() {
+        let _ = delete_group(id);
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +159,6 @@ mod tests {
         let first = requests.add(vec![Ticket(7)]);
         let second = requests.add(vec![Ticket(8), Ticket(9)]);
         assert_eq!(requests.stores(second).unwrap().len(), 2);
-        assert_eq!(requests.all().count(), 3);
         requests.end(first);
         assert!(requests.stores(first).unwrap().is_empty());
         assert!(requests.stores(second + 1).is_err());

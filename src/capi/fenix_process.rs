@@ -1,8 +1,8 @@
 //! `fenix.h`, process recovery: what a program asks between Fenix_Init and Fenix_Finalize.
 
-use super::fenix_errors::FENIX_SUCCESS;
+use super::fenix_errors::{FENIX_ERROR_CANCELLED, FENIX_SUCCESS};
 use super::fenix_recovery::{MUTED, end, is_initialized, status, with};
-use super::{guard, ptr};
+use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use crate::comm::ulfm;
 use crate::fenix::Error;
@@ -13,8 +13,6 @@ pub use super::fenix_recovery::{Commit, agree_commit};
 
 /// Tests of a request before it counts as lost.
 const TESTS: usize = 100;
-/// Fenix_Finalize is to be called again after the recovery that it raises: known to the shim.
-const AGAIN: c_int = 1000;
 
 /// Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
 ///
@@ -177,7 +175,9 @@ pub unsafe extern "C" fn Fenix_check_cancelled(
 /// Ends the use of Fenix; spares that were not needed leave Fenix_Init, finalize MPI and exit.
 ///
 /// # Returns
-/// 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
+/// 0; FENIX_ERROR_CANCELLED, only without a jump, if a failure has come before all ranks were here: Fenix goes on after
+/// the recovery, this rank goes back to work like the others and calls Fenix_Finalize again;
+/// FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
 ///
 /// # Collective
 /// Called by all ranks of the resilient communicator. If one of them fails first, this recovers like any other call.
@@ -188,11 +188,12 @@ pub extern "C" fn Fenix_Finalize() -> c_int {
             if state.broken {
                 return Err(Error::Unrepairable("an earlier recovery failed".into()));
             }
-            match state.process.meet(Meeting::Finalize)? {
+            match state.process.meet(Meeting::Finalize, true)? {
                 Met::AllHere { .. } => state.process.dismiss_spares(),
                 Met::Elsewhere => {
                     mpi::note_failure(state.user()?, ulfm::REVOKED);
-                    return Ok(AGAIN);
+                    error::remember("other ranks recover from a failure, and go back to work");
+                    return Ok(FENIX_ERROR_CANCELLED);
                 }
             }
             Ok(FENIX_SUCCESS)

@@ -2,19 +2,24 @@
 //!
 //! The macro Fenix_Init, the error handler, the jump and the callbacks are C (`src/shim/fenix_mpi.c`), which asks
 //! the functions here. A recovery runs to its end in Rust; then C resumes the user's program with no Rust frame on
-//! the stack. The state belongs to the thread that called Fenix_Init, the only one that may jump there: what other
-//! threads meet comes back to them as an error code.
+//! the stack. All threads know the state, one at a time uses it. Only the thread that called Fenix_Init recovers, since
+//! only it may jump there: what other threads meet comes back to them as an error code.
 
 use super::fenix_errors::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
 use super::fenix_groups::{detach_groups, drop_groups};
+use super::fenix_lease::{Lease, Leases, Missing};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
-use crate::comm::{Comm, ulfm};
+use crate::comm::ulfm::{self, Complete};
+use crate::comm::{Comm, Op};
 use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
 use crate::fenix::{Error, Result};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 
 const FENIX_WARNING_SPARE_RANKS_DEPLETED: c_int = 100;
 
@@ -58,6 +63,8 @@ pub struct FenixCallback {
 
 pub(super) struct State {
     pub(super) process: Process<MpiComm>,
+    /// The number of the thread that called Fenix_Init.
+    owner: u64,
     /// The user's variables, written at every recovery.
     role: *mut c_int,
     newcomm: *mut MPI_Comm,
@@ -78,13 +85,51 @@ pub(super) struct State {
     pub(super) failed: Vec<c_int>,
 }
 
+static STATE: Leases<(), State> = Leases::new();
+static INITS: AtomicU64 = AtomicU64::new(0);
+
+// None of them has a destructor, so that they can be used until the process has ended.
 thread_local! {
-    static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
     pub(super) static MUTED: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is using the state.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// The last call of Fenix_Init that this thread has made.
+    static INIT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Between two looks at a state that another thread is using.
+const TURN: Duration = Duration::from_micros(50);
+
+/// Waits for other threads to be done with the state.
+fn lease() -> Result<Lease<(), State>> {
+    loop {
+        match STATE.lease(()) {
+            Ok(lease) => return Ok(lease),
+            Err(Missing::Absent) => return Err(Error::Uninitialized),
+            Err(Missing::InUse) if INSIDE.get() => return Err(Error::InUse("Fenix")),
+            Err(Missing::InUse) => sleep(TURN),
+        }
+    }
 }
 
 pub(super) fn with<T>(body: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
-    STATE.with_borrow_mut(|state| body(state.as_mut().ok_or(Error::Uninitialized)?))
+    let mut lease = lease()?;
+    let state = lease.value.as_mut().ok_or(Error::Uninitialized)?;
+    mpi::check_running()?;
+    INSIDE.set(true);
+    let inside = Inside;
+    let done = body(state);
+    drop(inside);
+    done
+}
+
+/// This thread uses the state until this is dropped.
+struct Inside;
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(false);
+    }
 }
 
 pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
@@ -133,16 +178,22 @@ impl State {
         }
     }
 
-    fn recover(&mut self, comm: MPI_Comm) {
+    fn recover(&mut self, comm: MPI_Comm, complete: Complete) {
         mpi::take_failure();
         mpi::revoke_for_user(comm);
-        ulfm::revoke_private();
+        if let Ok(user) = self.user() {
+            mpi::revoke_for_user(user);
+        }
+        ulfm::revoke_all(complete);
         detach_groups();
         self.result = FENIX_SUCCESS;
         match self.process.recover() {
             Ok(()) => {
                 self.due = self.callbacks.len();
                 self.publish();
+                if let Ok(user) = self.user() {
+                    ulfm::mark_stale(user);
+                }
             }
             Err(cause) => {
                 self.broken = true;
@@ -166,7 +217,7 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
         let start = unsafe { &*start };
         // SAFETY: arguments of the caller.
         unsafe { ptr::store(start.error, FENIX_SUCCESS) };
-        let begun = match STATE.with_borrow(|state| state.is_some()) {
+        let begun = match is_initialized() {
             true => Err(Error::Number {
                 what: "the number of calls of Fenix_Init",
                 value: 2,
@@ -179,9 +230,9 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
             unsafe { ptr::store(start.error, failed) };
             let refuse = |state: &mut State| {
                 state.refused = Some(failed);
-                state.own_role()
+                Ok(state.own_role())
             };
-            STATE.with_borrow_mut(|state| state.as_mut().map_or(FENIX_SUCCESS, refuse))
+            with(refuse).unwrap_or(FENIX_SUCCESS)
         })
     })
 }
@@ -200,16 +251,17 @@ fn begin(start: &FenixStart) -> Result<c_int> {
     if process.is_spare() {
         match process.wait_as_spare() {
             Ok(Wake::Active) => result = FENIX_SUCCESS,
-            Ok(Wake::Finalized) => return Ok(SPARE_ENDS),
-            Ok(Wake::Abandoned) => return Ok(SPARE_ABANDONED),
+            Ok(Wake::Finalized) => return Ok(dismissed(process, SPARE_ENDS)),
+            Ok(Wake::Abandoned) => return Ok(dismissed(process, SPARE_ABANDONED)),
             Err(cause) => {
                 remembered(&cause);
-                return Ok(SPARE_ABANDONED);
+                return Ok(dismissed(process, SPARE_ABANDONED));
             }
         }
     }
     let mut state = State {
         process,
+        owner: INITS.fetch_add(1, Ordering::Relaxed) + 1,
         role: start.role,
         newcomm: start.newcomm,
         error: start.error,
@@ -226,8 +278,16 @@ fn begin(start: &FenixStart) -> Result<c_int> {
     };
     state.publish();
     let role = state.own_role();
-    STATE.set(Some(state));
+    INIT.set(state.owner);
+    let lease = STATE.lease_or_reserve(());
+    let mut lease = lease.map_err(|_| Error::InUse("Fenix_Init"))?;
+    lease.value = Some(Box::new(state));
     Ok(role)
+}
+
+fn dismissed(process: Process<MpiComm>, ending: c_int) -> c_int {
+    process.end(!ulfm::available());
+    ending
 }
 
 /// Where the number of spares is impossible, all ranks are active.
@@ -290,35 +350,36 @@ pub extern "C" fn inner_fenix_resume() -> *mut c_void {
     })
 }
 
-/// An error has come up on a resilient communicator: recovers if a process has failed.
+/// An error has come up on a resilient communicator: recovers if a process has failed. `constructs` if the call that met
+/// it makes a communicator.
 ///
 /// # Returns
 /// What C does next.
 #[unsafe(no_mangle)]
-pub extern "C" fn inner_fenix_on_error(comm: MPI_Comm, code: c_int) -> c_int {
+pub extern "C" fn inner_fenix_on_error(comm: MPI_Comm, code: c_int, constructs: c_int) -> c_int {
     guard(NOTHING, || {
         if MUTED.get() {
             return NOTHING;
         }
-        STATE.with(|state| match state.try_borrow_mut() {
-            Ok(mut state) => state
-                .as_mut()
-                .map_or(NOTHING, |state| handled(state, comm, code)),
-            Err(_) => NOTHING,
-        })
+        with(|state| Ok(handled(state, comm, code, constructs != 0))).unwrap_or(NOTHING)
     })
 }
 
-fn handled(state: &mut State, comm: MPI_Comm, code: c_int) -> c_int {
+fn handled(state: &mut State, comm: MPI_Comm, code: c_int, constructs: bool) -> c_int {
     // What was repaired already is not repaired again.
-    let stale = state.process.retired().any(|old| old.handle() == comm);
-    if !state.running || state.broken || stale {
+    let stale = ulfm::is_stale(comm);
+    if !state.running || state.broken || stale || state.owner != INIT.get() {
         return NOTHING;
     }
     if !ulfm::is_failure(code) {
         return if state.prints { PRINT } else { NOTHING };
     }
-    state.recover(comm);
+    let complete = match constructs {
+        false => Complete::All,
+        true if state.user().ok() == Some(comm) => Complete::Unknown,
+        true => Complete::AllButNewest,
+    };
+    state.recover(comm, complete);
     match state.no_jump {
         true => RETURN,
         false => JUMP,
@@ -332,6 +393,8 @@ fn handled(state: &mut State, comm: MPI_Comm, code: c_int) -> c_int {
 pub enum Commit {
     /// All ranks are here.
     Commits,
+    /// A rank could not store all that it should: nobody commits.
+    Refused,
     /// All living ranks are here: the snapshot is committed, then C raises the failure of the others.
     CommitsAndRecovers,
     /// Ranks are in recovery; this one follows as soon as C raises it.
@@ -345,18 +408,24 @@ pub enum Commit {
 /// goes back to what all have.
 ///
 /// # Collective
-/// Called by all ranks of the group.
-pub fn agree_commit(group: &MpiComm) -> Result<Commit> {
+/// Called by all ranks of the group; `ready` says whether this one could commit.
+pub fn agree_commit(group: &MpiComm, ready: bool) -> Result<Commit> {
     with(|state| {
         if group.size() < state.process.active() {
-            group.barrier()?;
-            return Ok(Commit::Commits);
+            let mut all_ready = [u64::from(ready)];
+            group.allreduce(Op::Min, &mut all_ready)?;
+            return Ok(match all_ready {
+                [0] => Commit::Refused,
+                _ => Commit::Commits,
+            });
         }
-        let (commit, raised) = match state.process.meet(Meeting::Commit)? {
+        let (commit, raised) = match state.process.meet(Meeting::Commit, ready)? {
             Met::AllHere {
                 someone_failed: false,
-            } => return Ok(Commit::Commits),
-            Met::AllHere { .. } => (Commit::CommitsAndRecovers, ulfm::PROC_FAILED),
+                willing,
+            } => return Ok([Commit::Refused, Commit::Commits][usize::from(willing)]),
+            Met::AllHere { willing: true, .. } => (Commit::CommitsAndRecovers, ulfm::PROC_FAILED),
+            Met::AllHere { .. } => (Commit::Recovers, ulfm::PROC_FAILED),
             Met::Elsewhere => (Commit::Recovers, ulfm::REVOKED),
         };
         mpi::note_failure(state.user()?, raised);
@@ -366,11 +435,14 @@ pub fn agree_commit(group: &MpiComm) -> Result<Commit> {
 
 /// Whether Fenix_Init has been called and Fenix_Finalize has not.
 pub fn is_initialized() -> bool {
-    STATE.with_borrow(|state| state.is_some())
+    STATE.contains(&())
 }
 
 /// Fenix_Finalize is at its end.
 pub(super) fn end() {
     drop_groups();
-    drop(STATE.take());
+    let state = lease().ok().and_then(|mut lease| lease.value.take());
+    if let Some(state) = state {
+        state.process.end(!ulfm::available());
+    }
 }

@@ -11,6 +11,7 @@ use super::fenix_groups::{Held, with_group};
 use super::fenix_memory::{Elements, Memory};
 use super::fenix_recovery::{Commit, agree_commit};
 use super::{error, ptr};
+use crate::comm;
 use crate::comm::mpi::{MPI_Request, MpiComm, null_request};
 use crate::fenix::{Error, Group, Regions, Restored, Result, Subset};
 use std::ffi::{c_int, c_void};
@@ -184,7 +185,10 @@ unsafe fn for_members<'a, T>(
 ) -> Result<Vec<T>> {
     let members = held.group.members();
     let all = member == FENIX_DATA_MEMBER_ALL && !members.contains(&member);
-    let members = if all { members } else { vec![member] };
+    let members = match all {
+        true => same_members(&held.group, members)?,
+        false => vec![member],
+    };
     // SAFETY: arguments of the caller.
     let given = unsafe { subset.read() };
     let (subset, mut verdict) = match given {
@@ -211,6 +215,18 @@ unsafe fn for_members<'a, T>(
         }
     }
     verdict.map(|()| done)
+}
+
+/// The members of this rank if all ranks of the group have the same: a rank with more of them would wait for the
+/// others in a store that they do not make.
+fn same_members(group: &Data, members: Vec<c_int>) -> Result<Vec<c_int>> {
+    let digest = crc32fast::hash(&Vec::from_iter(
+        members.iter().flat_map(|id| id.to_le_bytes()),
+    ));
+    match comm::is_same(group.comm()?, &[members.len() as u64, digest.into()])? {
+        true => Ok(members),
+        false => Err(Error::Members(group.settings().id)),
+    }
 }
 
 /// A member that came back after a failure has no buffer until it is given one.
@@ -304,8 +320,8 @@ fn commit(held: &mut Held) -> Result<c_int> {
 /// have committed; Fenix_Data_group_create then goes back to what all have.)
 ///
 /// # Returns
-/// 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, so that nothing was
-/// committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. In both cases a recovery has
+/// 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, or a store since the last
+/// commit has failed on some ranks and was not repeated, so that nothing was committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. After a failure a recovery has
 /// come between: a program that resumes at Fenix_Init does not get here.
 ///
 /// # Collective
@@ -317,13 +333,24 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
 ) -> c_int {
     status_of(FENIX_ERROR_COMMIT_BARRIER, || {
         in_group(group_id, |held| {
-            for store in held.requests.all() {
-                held.group.wait(store)?;
-            }
-            let verdict = agree_commit(held.group.comm()?)?;
-            if verdict == Commit::Recovers {
-                error::remember("no commit: other ranks are recovering from a failure");
-                return Ok(FENIX_ERROR_COMMIT_BARRIER);
+            // What failed on this rank goes to the meeting with it: the others must not commit.
+            let ready = held.group.prepare_commit();
+            let verdict = agree_commit(held.group.comm()?, ready.is_ok())?;
+            match (verdict, ready) {
+                (Commit::Recovers, _) => {
+                    error::remember("no commit: other ranks are recovering from a failure");
+                    return Ok(FENIX_ERROR_COMMIT_BARRIER);
+                }
+                (Commit::Refused, ready) => {
+                    let elsewhere = "no commit: another rank could not store all of it";
+                    error::remember(
+                        ready
+                            .err()
+                            .map_or(elsewhere.into(), |cause| cause.to_string()),
+                    );
+                    return Ok(FENIX_ERROR_COMMIT_BARRIER);
+                }
+                _ => {}
             }
             let stamp = commit(held)?;
             // SAFETY: arguments of the caller.

@@ -1,6 +1,8 @@
 //! The panic boundary: C never sees a Rust panic.
 
 use super::error;
+use crate::reserve;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body`; a panic becomes `failed` and a text for `stanchion_last_error`.
@@ -8,15 +10,34 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Unwind safety is asserted: after a panic a tree may lack the change that was under way, but its
 /// links are whole, since rooms allocate before they link.
 pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
+    reserve::refill();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
-        let text = cause
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("unknown cause");
-        error::remember(format_args!("internal error: {text}"));
+        // Telling of it must not end the process either.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
+            std::mem::forget(another);
+        }
         failed
     })
+}
+
+/// As [`guard`] for a call of this process alone, which is refused with `short` while memory is. In a collective the
+/// others would wait: there the next agreement tells.
+pub(super) fn guard_alone<T>(failed: T, short: T, body: impl FnOnce() -> T) -> T {
+    reserve::refill();
+    if reserve::is_short() {
+        error::remember(reserve::SHORT);
+        return short;
+    }
+    guard(failed, body)
+}
+
+fn tell(cause: Box<dyn Any + Send>) {
+    let text = cause
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown cause");
+    error::remember(format_args!("internal error: {text}"));
 }
 
 #[cfg(test)]
@@ -31,5 +52,31 @@ mod tests {
         std::panic::set_hook(hook);
         assert_eq!(value, 7);
         assert!(error::last().contains("gone wrong"));
+    }
+
+    #[test]
+    fn a_call_is_refused_while_memory_is_short() {
+        reserve::PRETENDED.set(true);
+        assert_eq!(guard_alone(7, 6, || 8), 6);
+        assert_eq!(guard(7, || 8), 8);
+        reserve::PRETENDED.set(false);
+        assert_eq!(guard_alone(7, 6, || 8), 8);
+        assert!(error::last().contains("memory"));
+    }
+
+    /// What a panic carries may panic itself when it is dropped.
+    #[test]
+    fn a_panic_while_telling_of_one_stays_inside() {
+        struct Worse;
+        impl Drop for Worse {
+            fn drop(&mut self) {
+                panic!("worse");
+            }
+        }
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let value = guard(7, || std::panic::panic_any(Worse));
+        std::panic::set_hook(hook);
+        assert_eq!(value, 7);
     }
 }

@@ -17,7 +17,7 @@ fn byte_count(body: impl FnOnce() -> Result<u64>) -> ssize_t {
     guard(-1, || {
         body().map_or_else(
             |cause| {
-                error::remember(cause);
+                error::keep(cause);
                 -1
             },
             |bytes| bytes as ssize_t,

@@ -60,7 +60,7 @@ unsafe fn keys(arguments: *const KeyArgument, count: usize) -> Result<Vec<CStrin
 
 fn or_null(result: Result<*mut kvtree>) -> *mut kvtree {
     result.unwrap_or_else(|cause| {
-        error::remember(cause);
+        error::keep(cause);
         null_mut()
     })
 }

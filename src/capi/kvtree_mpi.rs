@@ -79,13 +79,13 @@ pub unsafe extern "C" fn kvtree_sendrecv(
 /// Gives the tree of `root` to all other ranks; what `hash` held there is deleted.
 ///
 /// # Collective
-/// Called by all ranks of `comm`, which all return the same code.
+/// Called by all ranks of `comm`, which all return the same code. They must name the same root.
 #[unsafe(export_name = "inner_kvtree_bcast")]
 pub unsafe extern "C" fn kvtree_bcast(hash: *mut kvtree, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {
         let comm = MpiComm::private(comm)?;
-        exchange::bcast(&comm, peer(&comm, root)?, TreeMut::from_raw(hash))
+        exchange::bcast(&comm, root.into(), TreeMut::from_raw(hash))
     })
 }
 

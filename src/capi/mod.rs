@@ -26,6 +26,8 @@ mod fenix_errors;
 #[cfg(feature = "mpi")]
 mod fenix_groups;
 #[cfg(feature = "mpi")]
+mod fenix_lease;
+#[cfg(feature = "mpi")]
 mod fenix_memory;
 #[cfg(feature = "mpi")]
 mod fenix_policy;
@@ -104,4 +106,4 @@ pub mod stanchion_redset;
 #[cfg(feature = "mpi")]
 mod streaming;
 
-use guard::guard;
+use guard::{guard, guard_alone};

@@ -43,7 +43,7 @@ fn remembered<T>(result: Result<T, Error>) -> Option<T> {
 }
 
 /// Splits `comm` into communicators of ranks with the same string, ordered by `key`; ranks that give
-/// NULL get MPI_COMM_NULL.
+/// NULL get MPI_COMM_NULL. So do all ranks if one of them gives NULL for `newcomm`.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
@@ -57,15 +57,27 @@ pub unsafe extern "C" fn rankstr_mpi_comm_split(
     newcomm: *mut MPI_Comm,
 ) {
     // SAFETY: arguments of the caller.
-    let split = guard(None, || remembered(unsafe { split(comm, str, key) }));
+    let split = guard(None, || {
+        remembered(unsafe { split(comm, str, key, !newcomm.is_null()) })
+    });
     // SAFETY: arguments of the caller.
     unsafe { ptr::store(newcomm, split.unwrap_or(null_comm())) };
 }
 
-unsafe fn split(comm: MPI_Comm, str: *const c_char, key: c_int) -> Result<MPI_Comm, Error> {
-    let grouped = if str.is_null() { c"".as_ptr() } else { str };
+unsafe fn split(
+    comm: MPI_Comm,
+    str: *const c_char,
+    key: c_int,
+    has_place: bool,
+) -> Result<MPI_Comm, Error> {
+    let string = match (has_place, str.is_null()) {
+        (true, true) => c"".as_ptr(),
+        (true, false) => str,
+        // The others must not get a communicator that this rank cannot use.
+        (false, _) => std::ptr::null(),
+    };
     // SAFETY: arguments of the caller.
-    let group = unsafe { group(grouped, comm) }?;
+    let group = unsafe { group(string, comm) }?;
     let color = (!str.is_null()).then_some(group.id as u32);
     Ok(split_for_user(comm, color, key)?)
 }

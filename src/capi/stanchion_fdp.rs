@@ -4,13 +4,15 @@
 
 use super::handle::{self, Opaque};
 use super::redset::{REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR};
-use super::{error, guard, ptr};
+use super::{error, guard, guard_alone, ptr};
+use crate::comm;
 #[cfg(feature = "mpi")]
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 #[cfg(feature = "mpi")]
 use crate::failure_domain::placement;
 use crate::failure_domain::placement::{Error, Placement, Request, Result, Scheme};
-use libc::{EINVAL, EIO, ENOENT, ENOTSUP, ERANGE};
+use crate::failure_domain::{self, check_memory};
+use libc::{EINVAL, EIO, ENOENT, ENOMEM, ENOTSUP, ERANGE};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
@@ -52,6 +54,7 @@ impl Opaque for Placement {
 /// Negative; the same on all ranks of a collective.
 fn code(error: &Error) -> c_int {
     -match error {
+        Error::Tree(failure_domain::Error::Memory) => ENOMEM,
         Error::Null(_)
         | Error::NotAPlacement
         | Error::NotText(_)
@@ -69,16 +72,24 @@ fn code(error: &Error) -> c_int {
         Error::NoDomain(_) => ENOENT,
         Error::Room { .. } => ERANGE,
         Error::Unreachable { .. } => ENOTSUP,
+        Error::Comm(comm::Error::NoMemory(_)) => ENOMEM,
         Error::Rankstr(_) | Error::Comm(_) => EIO,
     }
 }
 
 fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
-    guard(-EIO, || {
-        body().unwrap_or_else(|cause| {
-            error::remember(&cause);
-            code(&cause)
-        })
+    guard_alone(-EIO, -ENOMEM, || answer(body()))
+}
+
+#[cfg(feature = "mpi")]
+fn collective(body: impl FnOnce() -> Result<c_int>) -> c_int {
+    guard(-EIO, || answer(body()))
+}
+
+fn answer(result: Result<c_int>) -> c_int {
+    result.unwrap_or_else(|cause| {
+        error::remember(&cause);
+        code(&cause)
     })
 }
 
@@ -111,6 +122,7 @@ unsafe fn texts<'a>(
     if given.is_null() && count > 0 {
         return Err(Error::Null(what));
     }
+    check_memory(count)?;
     // SAFETY: the caller promised so many strings.
     (0..count)
         .map(|one| unsafe { text(*given.add(one), what) })
@@ -212,7 +224,7 @@ pub unsafe extern "C" fn fdp_create(
     placement: *mut *mut fdp_t,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    status(|| unsafe {
+    collective(|| unsafe {
         let has_place = ptr::store(placement, null_mut());
         let comm = MpiComm::private(comm)?;
         let place = has_place.then_some(()).ok_or(Error::Null("placement"));

@@ -5,10 +5,10 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
-use super::{error, guard, handle, ptr};
+use super::{error, guard, guard_alone, handle, ptr};
 use crate::failure_domain::failures::maximal_vectors;
 use crate::failure_domain::{
-    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units,
+    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units, check_memory,
 };
 
 /// A tree of failure domains.
@@ -80,7 +80,7 @@ fn errno(error: &Error) -> c_int {
 
 /// What C gets for an answer or an error, whose text is kept.
 pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
-    guard(-libc::EFAULT, || {
+    guard_alone(-libc::EFAULT, -libc::ENOMEM, || {
         body().unwrap_or_else(|cause| {
             error::remember(&cause);
             -errno(&cause)
@@ -223,6 +223,7 @@ pub unsafe extern "C" fn fdt_create_paths(
     status(|| {
         // SAFETY: arguments of the caller.
         let pointers = unsafe { list("paths", paths, n) }?.iter().enumerate();
+        check_memory(n)?;
         // SAFETY: as above.
         let texts = pointers.map(|(index, &path)| unsafe { text(index, path) });
         let paths = texts.collect::<Result<Vec<&str>>>()?;

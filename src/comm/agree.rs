@@ -1,6 +1,7 @@
 //! Agreement: one rank's failure becomes every rank's verdict.
 
 use super::{Comm, Error, Op};
+use crate::reserve;
 
 /// What the ranks of a collective agreed on when at least one of them failed.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +9,7 @@ pub enum Verdict<E> {
     /// This rank failed itself.
     #[error("{0}")]
     Own(E),
-    /// Another rank failed; `text` is its own description.
+    /// Another rank failed, or memory is short on this one; `text` is its own description.
     #[error("rank {rank} failed: {text}")]
     Peer { rank: usize, text: String },
     /// The agreement itself could not be reached.
@@ -29,17 +30,20 @@ impl<E: From<Error>> Verdict<E> {
 
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere or `Err` everywhere.
 ///
-/// Ranks that succeeded learn the text of the lowest rank that failed. Collective over `comm`.
+/// Ranks that succeeded learn the text of the lowest rank that failed. A rank whose memory is short counts as failed:
+/// here all ranks hear of it, while it can still tell. Collective over `comm`.
 pub fn agree<C: Comm, T, E: std::fmt::Display>(
     comm: &C,
     local: Result<T, E>,
 ) -> Result<T, Verdict<E>> {
-    let failed = first_failed(comm, local.is_err()).map_err(Verdict::Comm)?;
+    let short = local.is_ok() && reserve::is_short();
+    let failed = first_failed(comm, local.is_err() || short).map_err(Verdict::Comm)?;
     let Some(rank) = failed else {
         return local.map_err(Verdict::Own);
     };
     let own_text = match &local {
         Err(e) if rank == comm.rank() => e.to_string(),
+        Ok(_) if rank == comm.rank() => reserve::SHORT.into(),
         _ => String::new(),
     };
     let text = share_text(comm, rank, own_text).map_err(Verdict::Comm)?;
@@ -65,12 +69,17 @@ pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
     Ok(most.iter().zip(least).all(|(most, least)| *most == !least))
 }
 
+/// The longest text that ranks tell each other, in bytes: the rest is cut off. Small enough for the reserve of memory.
+const TEXT: usize = 8 << 10;
+
 /// The text of one rank, on all of them.
 pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
-    let mut length = (text.len() as u64).to_le_bytes();
-    comm.bcast(root, &mut length)?;
     let mut bytes = text.into_bytes();
-    bytes.resize(u64::from_le_bytes(length) as usize, 0);
+    bytes.truncate(TEXT);
+    let mut length = (bytes.len() as u64).to_le_bytes();
+    comm.bcast(root, &mut length)?;
+    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+    bytes.resize(length.min(TEXT), 0);
     comm.bcast(root, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -119,6 +128,37 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_rank_whose_memory_is_short_fails_all() {
+        for size in [1, 2, 5] {
+            let ended = run(size, |comm| {
+                reserve::PRETENDED.set(comm.rank() == size - 1);
+                agree(&comm, Ok::<_, Error>(())).unwrap_err().to_string()
+            });
+            let told = format!("rank {} failed: memory has run out", size - 1);
+            assert!(ended.iter().all(|text| *text == told));
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_the_same_on_all_ranks() {
+        for length in [0, 1, TEXT, TEXT + 1, 10 * TEXT] {
+            let shared = run(3, |comm| {
+                let text = if comm.rank() == 1 {
+                    "x".repeat(length)
+                } else {
+                    "own".into()
+                };
+                share_text(&comm, 1, text).unwrap()
+            });
+            assert!(
+                shared
+                    .iter()
+                    .all(|text| *text == "x".repeat(length.min(TEXT)))
+            );
         }
     }
 

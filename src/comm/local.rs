@@ -4,144 +4,23 @@
 //! out in order. Sends never wait. A collective is one [`LocalComm::meet`]: each rank puts its part on a
 //! board, and when the last has come all take the whole. A thread is woken only by what it waits for, and
 //! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
-//! only wait for each other.
+//! only wait for each other. When all of them wait for each other, every wait fails.
 
-use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use super::{
     Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_part, check_rank,
 };
 
-/// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Address {
-    context: u64,
-    from: usize,
-    to: usize,
-    tag: Option<Tag>,
-}
+mod schedule;
+mod world;
 
-/// The ranks that sent, and what.
-type Parcels = Vec<(usize, Vec<u8>)>;
-
-/// What the ranks of a communicator give in one collective.
-type Parts = Arc<Vec<Arc<[u8]>>>;
-
-#[derive(Default)]
-struct Board {
-    given: Vec<Option<Arc<[u8]>>>,
-    missing: usize,
-    whole: Option<Parts>,
-    taken: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Awaited {
-    /// From that thread.
-    Message(usize),
-    Meeting,
-}
-
-#[derive(Default)]
-struct State {
-    mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
-    /// Deliveries by communicator and receiver.
-    parcels: HashMap<(u64, usize), Parcels>,
-    /// By communicator and number of the collective.
-    boards: HashMap<(u64, u64), Board>,
-    /// What each thread waits for, and whether it has ended.
-    waiting: Vec<Option<Awaited>>,
-    gone: Vec<bool>,
-    contexts: u64,
-}
-
-struct World {
-    state: Mutex<State>,
-    /// One for each thread.
-    news: Vec<Condvar>,
-    /// The node of each thread.
-    nodes: Vec<u64>,
-}
-
-impl World {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn post(&self, to: Address, bytes: Arc<[u8]>) {
-        let mut state = self.lock();
-        state.mail.entry(to).or_default().push_back(bytes);
-        self.wake(&state, to.to);
-    }
-
-    fn wake(&self, state: &State, thread: usize) {
-        if state.waiting[thread].is_some() {
-            self.news[thread].notify_one();
-        }
-    }
-
-    fn wait<'a>(
-        &self,
-        thread: usize,
-        awaited: Awaited,
-        mut state: MutexGuard<'a, State>,
-    ) -> MutexGuard<'a, State> {
-        state.waiting[thread] = Some(awaited);
-        let woken = self.news[thread].wait(state);
-        let mut state = woken.unwrap_or_else(|e| e.into_inner());
-        state.waiting[thread] = None;
-        state
-    }
-
-    /// Wakes those that may wait for a thread in vain.
-    fn leave(&self, thread: usize) {
-        let mut state = self.lock();
-        state.gone[thread] = true;
-        let open = state.boards.values().any(|board| board.whole.is_none());
-        let in_vain = |awaited: &Option<Awaited>| match awaited {
-            Some(Awaited::Message(from)) => *from == thread,
-            Some(Awaited::Meeting) => open,
-            None => false,
-        };
-        let waiting = state.waiting.iter().enumerate();
-        let woken = waiting.filter(|(_, awaited)| in_vain(awaited));
-        woken.for_each(|(other, _)| self.wake(&state, other));
-    }
-
-    /// Waits for the next message; `None` if the sender ended without sending one.
-    fn take(&self, from: Address) -> Option<Arc<[u8]>> {
-        let mut state = self.lock();
-        loop {
-            if let Some(bytes) = state.mail.get_mut(&from).and_then(VecDeque::pop_front) {
-                return Some(bytes);
-            }
-            if state.gone[from.from] {
-                return None;
-            }
-            state = self.wait(from.to, Awaited::Message(from.from), state);
-        }
-    }
-
-    /// Whether [`World::take`] would return at once for each of `from`.
-    fn would_take(&self, from: impl Iterator<Item = Address>) -> bool {
-        let state = self.lock();
-        let mut wanted: HashMap<Address, usize> = HashMap::new();
-        from.for_each(|address| *wanted.entry(address).or_default() += 1);
-        wanted.into_iter().all(|(address, number)| {
-            let waiting = state.mail.get(&address).map_or(0, VecDeque::len);
-            waiting >= number || state.gone[address.from]
-        })
-    }
-
-    fn new_context(&self) -> u64 {
-        let mut state = self.lock();
-        state.contexts += 1;
-        state.contexts
-    }
-}
+pub use schedule::{End, Ended, Schedule, Turn};
+use schedule::{Turns, end_of};
+use world::{Address, Parts, World};
 
 /// Marks its rank as gone when its thread ends, by return or by panic.
 struct Presence<'a> {
@@ -160,7 +39,7 @@ pub struct LocalComm {
     world: Arc<World>,
     context: u64,
     /// The thread behind each rank.
-    members: Vec<usize>,
+    members: Arc<[usize]>,
     rank: usize,
     /// Collectives so far.
     collectives: AtomicU64,
@@ -176,40 +55,75 @@ pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
     run_on(vec![0; size], f)
 }
 
+/// As [`run`]; an error if a thread cannot be started. Those that have been find that rank gone.
+pub fn try_run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> io::Result<Vec<T>> {
+    let ended = start_all(&Arc::new(World::new(vec![0; size], None)), f);
+    let results = ended.into_iter().map(|end| match end {
+        Ok(result) => Ok(result),
+        Err(panic) => match panic.downcast::<io::Error>() {
+            Ok(refusal) => Err(*refusal),
+            Err(panic) => std::panic::resume_unwind(panic),
+        },
+    });
+    results.collect()
+}
+
 /// As [`run`] with one rank on each of these nodes; a node may be named several times.
 pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
-    let size = nodes.len();
-    let world = Arc::new(World {
-        state: Mutex::default(),
-        news: (0..size).map(|_| Condvar::new()).collect(),
-        nodes,
-    });
-    world.lock().waiting = vec![None; size];
-    world.lock().gone = vec![false; size];
+    let ended = start_all(&Arc::new(World::new(nodes, None)), f);
+    let results = ended.into_iter();
+    results
+        .map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        .collect()
+}
+
+/// As [`run_on`], one rank at a time, as the schedule says. Ranks may die, and panics are results.
+pub fn run_scheduled<T: Send>(
+    nodes: Vec<u64>,
+    schedule: &Schedule,
+    f: impl Fn(LocalComm) -> T + Sync,
+) -> Ended<T> {
+    let turns = Turns::new(schedule, nodes.len());
+    let world = Arc::new(World::new(nodes, Some(turns)));
+    let ranks = start_all(&world, f).into_iter().map(end_of).collect();
+    let (deadlock, calls) = world.end();
+    Ended {
+        ranks,
+        deadlock,
+        calls,
+    }
+}
+
+fn start_all<T: Send>(
+    world: &Arc<World>,
+    f: impl Fn(LocalComm) -> T + Sync,
+) -> Vec<thread::Result<T>> {
+    let size = world.nodes.len();
+    let members: Arc<[usize]> = (0..size).collect();
     let rank_main = |rank| {
-        let _presence = Presence {
-            world: &world,
-            rank,
-        };
+        let _presence = Presence { world, rank };
+        world.begin(rank);
         f(LocalComm {
             world: world.clone(),
             context: 0,
-            members: (0..size).collect(),
+            members: members.clone(),
             rank,
             collectives: AtomicU64::new(0),
         })
     };
     let rank_main = &rank_main;
-    let ended: Vec<_> = thread::scope(|scope| {
-        let ranks: Vec<_> = (0..size)
-            .map(|rank| scope.spawn(move || rank_main(rank)))
-            .collect();
-        ranks.into_iter().map(|rank| rank.join()).collect()
-    });
-    let results = ended.into_iter();
-    results
-        .map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        .collect()
+    thread::scope(|scope| {
+        let start = |rank| {
+            let started = thread::Builder::new().spawn_scoped(scope, move || rank_main(rank));
+            started.inspect_err(|_| drop(Presence { world, rank }))
+        };
+        let ranks: Vec<_> = (0..size).map(start).collect();
+        let ends = ranks.into_iter().map(|rank| match rank {
+            Ok(started) => started.join(),
+            Err(refusal) => Err(Box::new(refusal) as _),
+        });
+        ends.collect()
+    })
 }
 
 impl LocalComm {
@@ -224,9 +138,17 @@ impl LocalComm {
         })
     }
 
+    /// This rank's part in the schedule of its run.
+    pub fn turn(&self) -> Turn {
+        Turn {
+            world: self.world.clone(),
+            thread: self.members[self.rank],
+        }
+    }
+
     fn take(&self, from: usize, tag: Option<Tag>) -> Result<Arc<[u8]>> {
         let address = self.address(from, self.rank, tag)?;
-        self.world.take(address).ok_or(Error::PeerGone(from))
+        self.world.take(address, from)
     }
 
     /// Gives `mine` to all ranks and returns what each rank gave.
@@ -241,43 +163,8 @@ impl LocalComm {
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
     ) -> Result<Parts> {
         let number = self.collectives.fetch_add(1, Ordering::Relaxed);
-        let (key, size) = ((self.context, number), self.size());
-        let mut state = self.world.lock();
-        let board = state.boards.entry(key).or_insert_with(|| Board {
-            given: vec![None; size],
-            missing: size,
-            ..Board::default()
-        });
-        board.given[self.rank] = Some(mine.into());
-        board.missing -= 1;
-        if board.missing == 0 {
-            let given = std::mem::take(&mut board.given);
-            board.whole = Some(Arc::new(join(given.into_iter().flatten().collect())));
-            self.world.wake(&state, self.members[0]);
-        }
-        loop {
-            let board = state.boards.entry(key).or_default();
-            if let Some(whole) = board.whole.clone() {
-                board.taken += 1;
-                if board.taken == size {
-                    state.boards.remove(&key);
-                }
-                if let Some(next) = self.members.get(self.rank + 1) {
-                    self.world.wake(&state, *next);
-                }
-                return Ok(whole);
-            }
-            let lost = state.gone.contains(&true).then(|| {
-                let board = &state.boards[&key];
-                let absent = |r: &usize| board.given[*r].is_none() && state.gone[self.members[*r]];
-                (0..size).find(absent)
-            });
-            if let Some(rank) = lost.flatten() {
-                return Err(Error::PeerGone(rank));
-            }
-            let own = self.members[self.rank];
-            state = self.world.wait(own, Awaited::Meeting, state);
-        }
+        let key = (self.context, number);
+        self.world.meet(key, (&self.members, self.rank), mine, join)
     }
 
     fn exchange_values(&self, mine: &[u64]) -> Result<Parts> {
@@ -337,7 +224,7 @@ impl<B: Buffer> Underway<B> for Expected<B> {
         std::mem::take(&mut self.messages)
             .into_iter()
             .map(|(from, address, mut bytes)| {
-                let message = self.world.take(address).ok_or(Error::PeerGone(from))?;
+                let message = self.world.take(address, from)?;
                 check_length(from, bytes.as_ref().len(), message.len())?;
                 bytes.as_mut().copy_from_slice(&message);
                 Ok(bytes)
@@ -349,8 +236,8 @@ impl<B: Buffer> Underway<B> for Expected<B> {
 impl<B> Drop for Expected<B> {
     /// Left-over mail would answer the next call.
     fn drop(&mut self) {
-        for (_, address, _) in self.messages.drain(..) {
-            self.world.take(address);
+        for (from, address, _) in self.messages.drain(..) {
+            let _ = self.world.take(address, from);
         }
     }
 }

@@ -9,9 +9,10 @@
 
 use std::sync::Arc;
 
-use crate::pages::Room;
+use crate::pages::zeroed;
 
 mod agree;
+mod buffer;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -19,9 +20,14 @@ mod node;
 mod resilient;
 #[cfg(feature = "mpi")]
 pub mod ulfm;
+mod version;
 
 pub use agree::{Verdict, agree, is_same, share_text};
+pub use buffer::{Buffer, Filled};
 pub use resilient::{Agreement, Resilient};
+pub use version::Version;
+#[cfg(any(test, feature = "faults"))]
+pub use version::set_protocol;
 
 /// Separates messages of different purpose between the same two ranks.
 pub type Tag = i32;
@@ -74,6 +80,13 @@ pub enum Error {
     PeerGone(usize),
     #[error("an intercommunicator is given where an intracommunicator is needed")]
     Intercommunicator,
+    #[error("not enough memory for {0} bytes")]
+    NoMemory(u64),
+    /// Ranks run builds of this library that would misread each other's messages.
+    #[error(
+        "ranks of the communicator run different versions of Stanchion: {lowest} and {highest}"
+    )]
+    OtherVersion { lowest: Version, highest: Version },
     /// The process runs on an MPI whose handles differ from those that this build knows.
     #[error("built for {built}, but the MPI in this process is: {loaded}")]
     WrongLibrary { built: &'static str, loaded: String },
@@ -173,12 +186,6 @@ pub trait Comm: Sized {
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
 }
 
-/// Bytes that a message under way owns. They stay where they are when the buffer itself is moved.
-pub trait Buffer: AsRef<[u8]> + AsMut<[u8]> {}
-
-impl Buffer for Vec<u8> {}
-impl Buffer for Room {}
-
 /// Messages that [`Comm::start`] has started. Dropped, it waits for them.
 pub trait Underway<B> {
     /// Moves them on and tells whether [`Underway::finish`] would return at once. A failure counts as an
@@ -204,12 +211,18 @@ pub fn transfer_unsized<C: Comm>(
     let into = from.iter().zip(&mut lengths);
     let mut recvs: Vec<_> = into.map(|(from, l)| (*from, &mut l[..])).collect();
     comm.transfer(tag, &own, &mut recvs)?;
-    let room = |length: &[u8; 8]| vec![0; u64::from_le_bytes(*length) as usize];
-    let mut messages: Vec<_> = lengths.iter().map(room).collect();
+    let space = |length: &[u8; 8]| space_for(u64::from_le_bytes(*length));
+    let mut messages: Vec<_> = lengths.iter().map(space).collect::<Result<_>>()?;
     let into = from.iter().zip(&mut messages);
     let mut recvs: Vec<_> = into.map(|(from, m)| (*from, &mut m[..])).collect();
     comm.transfer(tag, sends, &mut recvs)?;
     Ok(messages)
+}
+
+/// A buffer for a message whose length another rank has told.
+fn space_for(length: u64) -> Result<Vec<u8>> {
+    let bytes = usize::try_from(length).ok().and_then(zeroed);
+    bytes.ok_or(Error::NoMemory(length))
 }
 
 fn check_rank(rank: usize, size: usize) -> Result<()> {

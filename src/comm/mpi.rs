@@ -14,6 +14,7 @@ mod delivery;
 mod failure;
 mod flight;
 mod info;
+mod matched;
 mod parts;
 pub(super) mod registry;
 mod user;
@@ -25,7 +26,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI32;
 
-use mpi_sys::{self as ffi, MPI_Message, MPI_Op};
+use mpi_sys::{self as ffi, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
 use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
@@ -39,8 +40,8 @@ pub use registry::set_resilient_handler;
 pub(super) use user::dress;
 use user::{ReturnErrors, free, return_errors, split};
 pub use user::{
-    comm_of_fortran, is_null, is_proc_null, is_resilient, is_running, null_comm, revoke_for_user,
-    split_for_user,
+    check_running, comm_of_fortran, is_null, is_proc_null, is_resilient, is_running, null_comm,
+    revoke_for_user, split_for_user,
 };
 
 const PIECE: usize = 1 << 30;
@@ -141,12 +142,19 @@ impl MpiComm {
 
     /// Ends the job. Only where the user has asked for that.
     pub fn abort(&self, code: c_int) {
-        // SAFETY: `self.comm` is valid for the life of `self`.
-        unsafe { ffi::MPI_Abort(self.comm, code) };
+        if let Ok(comm) = self.live() {
+            // SAFETY: `comm` is valid for the life of `self`.
+            unsafe { ffi::MPI_Abort(comm, code) };
+        }
     }
 
     pub fn handle(&self) -> MPI_Comm {
         self.comm
+    }
+
+    /// The handle for a call of MPI, which must be running for that.
+    pub(super) fn live(&self) -> Result<MPI_Comm> {
+        check_running().map(|()| self.comm)
     }
 
     /// As [`Comm::split`]; other ranks may not have their part yet.
@@ -173,42 +181,20 @@ impl MpiComm {
         starts.map(move |start| start..length.min(start.saturating_add(piece)))
     }
 
-    /// Waits for a message and tells its length before any of it is received: what is longer than its
-    /// buffer makes some MPIs write past the end.
-    fn probe(&self, from: usize, tag: Tag) -> Result<(MPI_Message, usize)> {
-        // SAFETY: a constant of the MPI shim, never written.
-        let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
-        let mut status = no_status();
-        // SAFETY: `message` and `status` are ours to write.
-        self.check("MPI_Mprobe", unsafe {
-            ffi::MPI_Mprobe(from as c_int, tag, self.comm, &mut message, &mut status)
-        })?;
-        Ok((message, count_of(&status)?))
-    }
-
-    /// Receives a probed message into a buffer of its length.
-    fn take(&self, mut message: MPI_Message, bytes: &mut [u8]) -> Result<()> {
-        let (data, count) = (bytes.as_mut_ptr().cast(), bytes.len() as c_int);
-        let mut status = no_status();
-        // SAFETY: `bytes` holds `count` bytes and outlives the blocking call; `message` is used once.
-        self.check("MPI_Mrecv", unsafe {
-            ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
-        })
-    }
-
     /// As signed numbers: MPICH 4.0 compares unsigned ones as if they were signed.
     fn reduce(&self, call: &'static str, run: Reduction, op: Op, values: &mut [u64]) -> Result<()> {
         let shift = match op {
             Op::Sum => 0,
             Op::Min | Op::Max => 1 << 63,
         };
+        let comm = self.live()?;
         for values in values.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
             let given: Vec<u64> = values.iter().map(|value| value ^ shift).collect();
             let (from, to) = (given.as_ptr().cast(), values.as_mut_ptr().cast());
             let count = values.len() as c_int;
             // SAFETY: both buffers hold `count` values, and MPI is done with them on return.
             self.check(call, unsafe {
-                run(from, to, count, signed(), op.into(), self.comm)
+                run(from, to, count, signed(), op.into(), comm)
             })?;
             values.iter_mut().for_each(|value| *value ^= shift);
         }
@@ -279,12 +265,13 @@ impl Comm for MpiComm {
 
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {
         check_rank(to, self.size)?;
+        let comm = self.live()?;
         for range in self.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
             // SAFETY: `piece` outlives the blocking call.
             self.check("MPI_Send", unsafe {
-                ffi::MPI_Send(data, count, bytes_type(), to as c_int, tag, self.comm)
+                ffi::MPI_Send(data, count, bytes_type(), to as c_int, tag, comm)
             })?;
         }
         Ok(())
@@ -294,17 +281,11 @@ impl Comm for MpiComm {
         check_rank(from, self.size)?;
         let expected = bytes.len();
         for range in self.pieces(expected) {
-            let (message, length) = self.probe(from, tag)?;
-            if length != range.len() {
-                self.take(message, &mut vec![0; length])?;
-                let got = range.start + length;
-                return Err(Error::Length {
-                    from,
-                    expected,
-                    got,
-                });
+            let message = self.wait_for(from, tag)?;
+            if message.length() != range.len() {
+                return check_length(from, expected, range.start + message.length());
             }
-            self.take(message, &mut bytes[range])?;
+            message.receive(&mut bytes[range])?;
         }
         Ok(())
     }
@@ -395,17 +376,19 @@ impl Comm for MpiComm {
     }
 
     fn barrier(&self) -> Result<()> {
-        // SAFETY: `self.comm` is valid for the life of `self`.
-        self.check("MPI_Barrier", unsafe { ffi::MPI_Barrier(self.comm) })
+        let comm = self.live()?;
+        // SAFETY: `comm` is valid for the life of `self`.
+        self.check("MPI_Barrier", unsafe { ffi::MPI_Barrier(comm) })
     }
 
     fn bcast(&self, root: usize, bytes: &mut [u8]) -> Result<()> {
         check_rank(root, self.size)?;
+        let comm = self.live()?;
         for piece in bytes.chunks_mut(self.piece) {
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
             // SAFETY: `piece` holds `count` bytes and outlives the blocking call.
             self.check("MPI_Bcast", unsafe {
-                ffi::MPI_Bcast(data, count, bytes_type(), root as c_int, self.comm)
+                ffi::MPI_Bcast(data, count, bytes_type(), root as c_int, comm)
             })?;
         }
         Ok(())
@@ -433,19 +416,21 @@ impl Comm for MpiComm {
         }
         let (data, count) = (mine.as_ptr().cast(), mine.len() as c_int);
         let (into, bytes) = (all.as_mut_ptr().cast(), bytes_type());
+        let comm = self.live()?;
         // SAFETY: `mine` holds `count` bytes and `all` holds `count` for each rank (checked above).
         self.check("MPI_Allgather", unsafe {
-            ffi::MPI_Allgather(data, count, bytes, into, count, bytes, self.comm)
+            ffi::MPI_Allgather(data, count, bytes, into, count, bytes, comm)
         })
     }
 
     fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>> {
         check_length(self.rank, 8 * self.size, 8 * values.len())?;
         let mut got = vec![0u64; self.size];
+        let comm = self.live()?;
         let (data, into) = (values.as_ptr().cast(), got.as_mut_ptr().cast());
         // SAFETY: both buffers hold one value for each rank (checked above).
         self.check("MPI_Alltoall", unsafe {
-            ffi::MPI_Alltoall(data, 1, numbers(), into, 1, numbers(), self.comm)
+            ffi::MPI_Alltoall(data, 1, numbers(), into, 1, numbers(), comm)
         })?;
         Ok(got)
     }
@@ -479,7 +464,11 @@ fn count_of(status: &MPI_Status) -> Result<usize> {
     check("MPI_Get_count", unsafe {
         ffi::MPI_Get_count(status, bytes_type(), &mut count)
     })?;
-    Ok(usize::try_from(count).unwrap_or(0))
+    usize::try_from(count).map_err(|_| Error::Transport {
+        call: "MPI_Get_count",
+        code: ffi::MPI_ERR_COUNT as c_int,
+        text: format!("a message has more than {} bytes", c_int::MAX),
+    })
 }
 
 pub(super) fn check(call: &'static str, code: c_int) -> Result<()> {
@@ -571,6 +560,9 @@ fn translate(group: ffi::MPI_Group, ranks: &[c_int], to: MPI_Comm) -> Result<Vec
 /// # Safety
 /// As for MPI_Test.
 pub unsafe fn test(request: *mut MPI_Request, status: *mut MPI_Status) -> Option<c_int> {
+    if !is_running() {
+        return Some(ffi::MPI_ERR_OTHER as c_int);
+    }
     let mut done = 0;
     // SAFETY: promised by the caller; `done` is ours to write.
     let code = unsafe { ffi::MPI_Test(request, &mut done, status) };

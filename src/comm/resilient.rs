@@ -1,6 +1,6 @@
 //! Communicators that outlive some of their ranks.
 
-use super::{Comm, Result};
+use super::{Comm, Op, Result};
 
 /// What all living ranks have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,17 @@ pub struct Agreement {
     pub flag: u32,
     /// Whether a rank is dead that not all had acknowledged.
     pub someone_failed: bool,
+}
+
+/// The bits that every rank gives, where no rank has died.
+///
+/// # Collective
+/// Called by all ranks.
+pub(super) fn common_bits(comm: &impl Comm, flag: u32) -> Result<u32> {
+    let mut bits: [u64; u32::BITS as usize] = std::array::from_fn(|bit| u64::from(flag >> bit & 1));
+    comm.allreduce(Op::Min, &mut bits)?;
+    let common = bits.iter().enumerate();
+    Ok(common.fold(0, |all, (bit, given)| all | (*given as u32) << bit))
 }
 
 /// A communicator that can be used, in a few ways, although ranks of it have died.
@@ -42,4 +53,19 @@ pub trait Resilient: Comm {
 
     /// Whether a sign has come from anyone. Does not wait.
     fn signalled(&self) -> Result<bool>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::local::run;
+
+    #[test]
+    fn only_bits_that_all_ranks_give_are_common() {
+        for flags in [[1, 2, 4], [3, 2, 6], [u32::MAX, 1 << 31 | 1, 1 << 31 | 2]] {
+            let common = flags[0] & flags[1] & flags[2];
+            let agreed = run(3, |comm| common_bits(&comm, flags[comm.rank()]).unwrap());
+            assert_eq!(agreed, [common; 3], "{flags:?}");
+        }
+    }
 }

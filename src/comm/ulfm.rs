@@ -5,6 +5,9 @@
 //! duplicate, an agreement is a reduction.
 #![allow(unsafe_code)]
 
+#[cfg(stanchion_ulfm)]
+mod derived;
+
 use std::ffi::c_int;
 use std::time::Duration;
 
@@ -13,7 +16,8 @@ use mpi_sys::{self as ffi, MPI_Comm};
 #[cfg(stanchion_ulfm)]
 use super::mpi::Failure;
 use super::mpi::{MpiComm, failure_of, registry};
-use super::{Agreement, Comm, Error, Op, Resilient, Result, Tag};
+use super::resilient::common_bits;
+use super::{Agreement, Comm, Error, Resilient, Result, Tag};
 
 const SETTLING: Duration = Duration::from_millis(5);
 
@@ -75,10 +79,10 @@ pub const PROC_FAILED: c_int = ffi::MPI_ERR_OTHER as c_int;
 #[cfg(not(stanchion_ulfm))]
 pub const REVOKED: c_int = ffi::MPI_ERR_OTHER as c_int;
 
-/// Whether a communicator can be repaired. To be asked while MPI is running.
+/// Whether a communicator can be repaired; never while MPI is not running.
 pub fn available() -> bool {
     #[cfg(stanchion_ulfm)]
-    return calls::is_enabled();
+    return super::mpi::is_running() && calls::is_enabled();
     #[cfg(not(stanchion_ulfm))]
     return false;
 }
@@ -132,16 +136,51 @@ pub(super) fn unlock_ids() {
     }
 }
 
-/// Revokes every private communicator of a resilient one, whichever room made it. Those that other ranks may still be
-/// making come last: Open MPI does not survive it when it hears of the revocation of one that it is just making, but
-/// stops making it when it hears that of the communicator below.
-pub fn revoke_private() {
+/// Which derived communicators are complete, after an error. A call that makes one leaves an incomplete one behind when
+/// it is interrupted, which Open MPI can not revoke without a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// The call made none.
+    All,
+    /// It made one, of another communicator than the resilient one.
+    AllButNewest,
+    /// It made one of the resilient one, in which all ranks take part: nobody waits for this rank elsewhere.
+    Unknown,
+}
+
+/// Revokes every private communicator of a resilient one, whichever room made it, and all that the program has derived
+/// from it. Those that other ranks may still be making come last: Open MPI does not survive it when it hears of
+/// the revocation of one that it is just making, but stops making it when it hears that of the communicator below.
+pub fn revoke_all(complete: Complete) {
     let (settled, unsettled) = registry::resilient();
     settled.into_iter().for_each(revoke);
+    #[cfg(stanchion_ulfm)]
+    let unsettled = [unsettled, derived::to_revoke(complete)].concat();
+    #[cfg(not(stanchion_ulfm))]
+    let _ = complete;
     if !unsettled.is_empty() {
         std::thread::sleep(SETTLING);
     }
     unsettled.into_iter().for_each(revoke);
+}
+
+/// After a repair: errors on communicators from before it are no news. `user` is the new one.
+pub fn mark_stale(user: MPI_Comm) {
+    #[cfg(stanchion_ulfm)]
+    derived::mark_stale(user);
+    #[cfg(not(stanchion_ulfm))]
+    let _ = user;
+}
+
+/// Whether a communicator is from before the last repair.
+pub fn is_stale(comm: MPI_Comm) -> bool {
+    #[cfg(stanchion_ulfm)]
+    return derived::is_stale(comm);
+    #[cfg(not(stanchion_ulfm))]
+    {
+        let _ = comm;
+        false
+    }
 }
 
 /// Whether a communicator of ours is better left to MPI_Finalize: one that was revoked keeps its id, since messages for
@@ -205,10 +244,8 @@ impl Resilient for MpiComm {
                 someone_failed,
             });
         }
-        let mut flags = [u64::from(flag)];
-        self.allreduce(Op::Min, &mut flags)?;
         Ok(Agreement {
-            flag: flags[0] as u32,
+            flag: common_bits(self, flag)?,
             someone_failed: false,
         })
     }

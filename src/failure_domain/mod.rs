@@ -121,3 +121,16 @@ pub enum Error {
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// About what a tree and the placement of its ranks take at most while they are made, for each path.
+const BYTES_PER_PATH: usize = 512;
+
+/// Fails unless there is memory for a tree of so many paths. Making it takes many buffers that grow with their number: to ask
+/// for all of them at once, and give that back, is the one moment at which nothing has to be undone.
+pub fn check_memory(paths: usize) -> Result<()> {
+    let mut all: Vec<u8> = Vec::new();
+    let room = all.try_reserve_exact(paths.saturating_mul(BYTES_PER_PATH));
+    // Without it the compiler may leave the request out.
+    std::hint::black_box(&all);
+    room.map_err(|_| Error::Memory)
+}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::group::{Attributes, Group, Restored, Stamp};
 use super::memory::SEGMENT;
 use super::reading::{Reading, Span};
-use super::share::{message, values};
+use super::share::{message, take_values, values};
 use super::{Error, Regions, Result, Target};
 use crate::comm::{Comm, Tag, Underway, transfer_unsized};
 
@@ -41,7 +41,7 @@ impl<C: Comm> Group<C> {
         let mut recvs = Vec::from_iter(exists.then_some((rank, &mut answer[..])));
         comm.transfer(ANSWER, &sends, &mut recvs)?;
         check_rank(comm, rank)?;
-        match values(&answer) {
+        match values(&answer)? {
             [1, count, element] => Ok(Attributes { count, element }),
             _ => Err(self.no_member(member)),
         }
@@ -133,14 +133,18 @@ impl Answer {
         let own = message(&head.into_iter().chain(spans).collect::<Vec<_>>());
         let sends: Vec<_> = askers.iter().map(|asker| (*asker, &own[..])).collect();
         let told = transfer_unsized(comm, ANSWER, &sends, &[rank])?;
-        let (head, spans) = told[0].split_at(24);
-        let [known, count, element] = values(head);
-        let spans = spans.chunks_exact(16).map(values);
+        let mut told = told.first().map_or(&[][..], Vec::as_slice);
+        let short = Error::Invariant("an answer is shorter than agreed");
+        let [known, count, element] = take_values(&mut told).ok_or(short)?;
+        let spans: Result<Vec<_>> = told.chunks(16).map(values).collect();
         Ok(Answer {
             rank,
             count: (known == 1).then_some(count),
             element,
-            spans: spans.map(|[to, length]| (to, length)).collect(),
+            spans: spans?
+                .into_iter()
+                .map(|[to, length]| (to, length))
+                .collect(),
             found: Regions::default(),
             limit: u64::MAX,
         })

@@ -32,6 +32,18 @@ impl Bytes {
         self.segments[chunk].push(segment);
     }
 
+    /// Whether every segment is there.
+    pub(super) fn is_whole(&self) -> bool {
+        let has = |chunk: usize, step: usize| {
+            let found = self.segments[chunk]
+                .get(step)
+                .map_or(0, |segment| segment.len());
+            found == self.cut.segment_length(chunk, step)
+        };
+        let mut chunks = 0..self.cut.chunks();
+        chunks.all(|chunk| (0..self.cut.steps()).all(|step| has(chunk, step)))
+    }
+
     pub(super) fn segment(&self, chunk: usize, step: usize) -> Option<&Arc<Room>> {
         self.segments[chunk].get(step)
     }

@@ -1,18 +1,20 @@
 //! A data group: its members, its snapshots, and what protects them.
 //!
-//! A store goes through `storing` into a staged entry; commit makes the staged entries a snapshot
+//! A store goes through `storing` into a staged entry (`staging`); commit makes the staged entries a snapshot
 //! (`snapshot`). Restore is in `restoring`: it lets `repair` rebuild what ranks have lost, and `reading` find
 //! the elements. `set` says which rank guards what, `memory` is where the bytes come from.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::agreement::{self, Common, Past};
 use super::memory::Memory;
 use super::placing::{self, Found, Sets};
 use super::set::Set;
 use super::snapshot::{Mark, Snapshot, Snapshots};
-use super::storing::{Manner, Means, Offer, Storing};
-use super::{Error, Policy, Regions, Result, Source, Subset, agreement};
-use crate::comm::{Comm, Tag};
+use super::staging::{Pending, Ticket};
+use super::storing::Means;
+use super::{Error, Policy, Regions, Result};
+use crate::comm::Comm;
 
 /// What all ranks give alike when they create a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +46,6 @@ pub enum Stamp {
     At(i32),
 }
 
-/// A store under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u32);
-
 /// What a restore found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
@@ -56,24 +54,10 @@ pub struct Restored {
     pub complete: bool,
 }
 
-/// Every store has a tag of its own, so that stores under way do not mix; these are the first of them, and
-/// after how many they begin again.
-const FIRST_TAG: Tag = 64;
-const TAGS: u32 = 4096;
-
-/// Steps of a store under way at once.
-const AT_ONCE: usize = 4;
-
 pub(super) struct Member {
     pub(super) attributes: Attributes,
     /// It came back with a restore, without having been created here.
     pub(super) restored: bool,
-}
-
-struct Pending<C: Comm> {
-    ticket: Ticket,
-    member: i32,
-    storing: Storing<C>,
 }
 
 pub struct Group<C: Comm> {
@@ -82,12 +66,17 @@ pub struct Group<C: Comm> {
     pub(super) snapshots: Snapshots,
     pub(super) memory: Memory,
     /// Stores under way, in order.
-    pending: VecDeque<Pending<C>>,
+    pub(super) pending: VecDeque<Pending<C>>,
     /// Stores under way that failed and have not been asked about.
-    failed: BTreeMap<Ticket, Error>,
-    stores: u32,
-    tickets: u32,
+    pub(super) failed: BTreeMap<Ticket, Error>,
+    pub(super) stores: u32,
+    pub(super) tickets: u32,
     pub(super) set: Set,
+    /// How many ranks it had when it was created last.
+    width: usize,
+    /// Elements of members that this rank could not stage because the store failed somewhere. Other ranks may have
+    /// staged them, so there is no commit until they are stored.
+    pub(super) unstored: BTreeMap<i32, Regions>,
     /// The sets of all ranks if they were placed by failure domains.
     placed: Option<Sets>,
     /// Absent after a failure until the group is created again.
@@ -109,14 +98,17 @@ impl<C: Comm> Group<C> {
             group.renew(comm, settings)?;
             return Ok(group);
         }
-        agreement::check_settings(&comm, &settings, None)?;
+        let policy = agreement::check_settings(&comm, &settings, None)?;
         let comm = private(&comm)?;
-        let (mut marks, next) = agreement::common(&comm, None)?;
-        let (set, placed) = sets(&comm, &settings, None, &mut marks)?;
+        let mut common = agreement::common(&comm, None)?;
+        let (set, placed) = sets(&comm, &settings, policy, None, &mut common.marks)?;
+        let first = common.next.unwrap_or(settings.first_stamp);
         let mut group = Group {
             set,
             placed,
-            snapshots: Snapshots::new(next.unwrap_or(settings.first_stamp)),
+            width: comm.size(),
+            unstored: BTreeMap::new(),
+            snapshots: Snapshots::new(first, common.generation),
             settings,
             members: BTreeMap::new(),
             memory: Memory::default(),
@@ -126,7 +118,7 @@ impl<C: Comm> Group<C> {
             tickets: 0,
             comm: Some(comm),
         };
-        group.keep(&marks)?;
+        group.keep(&common.marks)?;
         Ok(group)
     }
 
@@ -137,27 +129,41 @@ impl<C: Comm> Group<C> {
     /// As [`Group::create`], which new ranks call.
     pub fn renew(&mut self, comm: C, settings: Settings) -> Result<()> {
         self.detach();
-        agreement::check_settings(&comm, &settings, Some(&self.settings))?;
+        let survived = Some((&self.settings, self.width));
+        let policy = agreement::check_settings(&comm, &settings, survived)?;
         let comm = private(&comm)?;
-        let (mut common, next) = self.common(&comm)?;
-        let (set, placed) = sets(&comm, &settings, self.placed.as_ref(), &mut common)?;
+        let mut common = self.common(&comm)?;
+        let held = self.placed.as_ref();
+        let (set, placed) = sets(&comm, &settings, policy, held, &mut common.marks)?;
         // From here on the new communicator is not used: either all ranks come here or none needs to.
-        (self.set, self.placed) = (set, placed);
-        self.snapshots.next = next;
+        (self.set, self.placed, self.width) = (set, placed, comm.size());
         self.settings = settings;
         self.stores = 0;
         self.comm = Some(comm);
-        self.keep(&common)
+        self.take_up(common)
     }
 
-    /// The snapshots that all ranks have, and the time stamp that comes next. The retired snapshot too may be
-    /// the newest that all have.
-    fn common(&self, comm: &C) -> Result<(Vec<Mark>, i32)> {
+    /// The snapshots that all ranks have, and what comes next. The retired snapshot too may be the newest that all
+    /// have.
+    fn common(&self, comm: &C) -> Result<Common> {
         let retired = self.memory.retired.iter().map(Snapshot::mark);
         let own: Vec<_> = self.snapshots.marks().chain(retired).collect();
-        let own = (&own[..], self.snapshots.next);
-        let (marks, next) = agreement::common(comm, Some(own))?;
-        Ok((marks, next.unwrap_or(self.snapshots.next)))
+        agreement::common(comm, Some(self.past(&own)))
+    }
+
+    pub(super) fn past<'a>(&self, marks: &'a [Mark]) -> Past<'a> {
+        Past {
+            marks,
+            next: self.snapshots.next,
+            generation: self.snapshots.generation,
+        }
+    }
+
+    /// Goes on with what all ranks have.
+    fn take_up(&mut self, common: Common) -> Result<()> {
+        self.snapshots.next = common.next.unwrap_or(self.snapshots.next);
+        self.snapshots.generation = common.generation;
+        self.keep(&common.marks)
     }
 
     fn keep(&mut self, marks: &[Mark]) -> Result<()> {
@@ -180,8 +186,13 @@ impl<C: Comm> Group<C> {
     pub fn detach(&mut self) {
         self.pending.clear();
         self.failed.clear();
-        self.snapshots.drop_staged(&mut self.memory);
+        self.drop_staged();
         self.comm = None;
+    }
+
+    fn drop_staged(&mut self) {
+        self.unstored.clear();
+        self.snapshots.drop_staged(&mut self.memory);
     }
 
     /// What transfers within the set need.
@@ -221,6 +232,7 @@ impl<C: Comm> Group<C> {
     pub fn delete_member(&mut self, member: i32) -> Result<()> {
         let known = self.members.remove(&member);
         known.ok_or_else(|| self.no_member(member))?;
+        self.unstored.remove(&member);
         self.snapshots.delete_member(member, &mut self.memory);
         Ok(())
     }
@@ -252,143 +264,13 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    // ---- storing ----
-
-    /// Adds the elements of `subset` to the staged snapshot and protects them; counts and subsets may
-    /// differ from rank to rank. A later store of the same elements takes the place of an earlier one.
-    ///
-    /// # Collective
-    /// Called by all ranks of the group in the same order. An error is the same on all ranks of a set.
-    pub fn store(
-        &mut self,
-        member: i32,
-        source: &(impl Source + ?Sized),
-        subset: &Subset,
-    ) -> Result<()> {
-        self.settle();
-        let storing = self.begin(member, source, subset, AT_ONCE)?;
-        let entry = storing.finish(&mut self.means()?)?;
-        self.snapshots.stage(member, entry, &mut self.memory);
-        Ok(())
-    }
-
-    /// As [`Group::store`], but only copies the elements and starts the protection; `source` may change
-    /// as soon as this returns. To be ended with [`Group::wait`] or [`Group::test`].
-    ///
-    /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
-    /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
-    /// kept for the next one until a store that waits is committed.
-    pub fn start_store(
-        &mut self,
-        member: i32,
-        source: &(impl Source + ?Sized),
-        subset: &Subset,
-    ) -> Result<Ticket> {
-        let storing = self.begin(member, source, subset, usize::MAX)?;
-        let ticket = Ticket(self.tickets);
-        self.tickets = self.tickets.wrapping_add(1);
-        self.pending.push_back(Pending {
-            ticket,
-            member,
-            storing,
-        });
-        Ok(ticket)
-    }
-
-    fn begin(
-        &mut self,
-        member: i32,
-        source: &(impl Source + ?Sized),
-        subset: &Subset,
-        at_once: usize,
-    ) -> Result<Storing<C>> {
-        let offer = self.attributes(member).map(|attributes| Offer {
-            attributes,
-            regions: subset.regions(attributes.count),
-        });
-        let manner = Manner {
-            tag: FIRST_TAG + (self.stores % TAGS) as Tag,
-            checksums: self.settings.checksums,
-            at_once,
-        };
-        self.stores = self.stores.wrapping_add(1);
-        Storing::start(&mut self.means()?, manner, member, offer, source)
-    }
-
-    /// Ends all stores under way.
-    pub(super) fn settle(&mut self) {
-        while !self.pending.is_empty() {
-            self.end_first();
-        }
-    }
-
-    fn end_first(&mut self) {
-        let Some(Pending {
-            ticket,
-            member,
-            storing,
-        }) = self.pending.pop_front()
-        else {
-            return;
-        };
-        let ended = self
-            .means()
-            .and_then(|mut means| storing.finish(&mut means));
-        match ended {
-            Ok(entry) => self.snapshots.stage(member, entry, &mut self.memory),
-            Err(error) => drop(self.failed.insert(ticket, error)),
-        }
-    }
-
-    /// A ticket that has ended is fine too.
-    pub fn wait(&mut self, ticket: Ticket) -> Result<()> {
-        self.check_ticket(ticket)?;
-        while self.is_pending(ticket) {
-            self.end_first();
-        }
-        self.failed.remove(&ticket).map_or(Ok(()), Err)
-    }
-
-    /// Moves stores on as far as possible without waiting and tells whether this one has ended.
-    pub fn test(&mut self, ticket: Ticket) -> Result<bool> {
-        self.check_ticket(ticket)?;
-        self.move_on();
-        let failed = self.failed.remove(&ticket);
-        failed.map_or(Ok(!self.is_pending(ticket)), Err)
-    }
-
-    /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
-    fn move_on(&mut self) {
-        let mut pending = std::mem::take(&mut self.pending);
-        let done = pending.iter_mut().map(|pending| match self.means() {
-            Ok(means) => pending.storing.is_done(&means),
-            Err(_) => true,
-        });
-        let done: Vec<_> = done.collect();
-        self.pending = pending;
-        for _ in done.into_iter().take_while(|done| *done) {
-            self.end_first();
-        }
-    }
-
-    fn is_pending(&self, ticket: Ticket) -> bool {
-        self.pending.iter().any(|pending| pending.ticket == ticket)
-    }
-
-    fn check_ticket(&self, ticket: Ticket) -> Result<()> {
-        let known = ticket.0 < self.tickets;
-        known.then_some(()).ok_or(Error::NoSuchRequest)
-    }
-
     // ---- snapshots ----
 
     /// Waits for stores under way, then makes what is staged a snapshot. Returns its time stamp.
     /// The snapshot that it pushes out is given up only when its memory is needed.
     pub fn commit(&mut self) -> Result<i32> {
-        self.settle();
-        if let Some((_, error)) = self.failed.pop_first() {
-            return Err(error);
-        }
+        self.prepare_commit()?;
+        self.unstored.clear();
         let width = self.comm()?.size();
         let depth = self.settings.depth;
         self.snapshots.commit(width, depth, &mut self.memory)
@@ -400,12 +282,11 @@ impl<C: Comm> Group<C> {
     /// Called by all ranks of the group; all return the same verdict.
     pub fn reconcile(&mut self) -> Result<()> {
         self.settle();
-        let (marks, next) = self.common(self.comm()?)?;
-        if next != self.snapshots.next {
-            self.snapshots.drop_staged(&mut self.memory);
+        let common = self.common(self.comm()?)?;
+        if common.next != Some(self.snapshots.next) {
+            self.drop_staged();
         }
-        self.snapshots.next = next;
-        self.keep(&marks)
+        self.take_up(common)
     }
 
     /// Time stamps, newest first.
@@ -453,21 +334,22 @@ impl<C: Comm> Group<C> {
 fn sets<C: Comm>(
     comm: &C,
     settings: &Settings,
+    policy: Policy,
     held: Option<&Sets>,
     marks: &mut Vec<Mark>,
 ) -> Result<(Set, Option<Sets>)> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let Some(path) = &settings.path else {
-        return Ok((Set::of(&settings.policy, rank, ranks), None));
+        return Ok((Set::of(&policy, rank, ranks)?, None));
     };
-    let sets = match placing::sets(comm, path, settings, held)? {
+    let sets = match placing::sets(comm, path, (settings.id, policy), held)? {
         Found::Kept(sets) => sets,
         Found::Chosen(sets) => {
             marks.retain(|mark| mark.width != ranks);
             sets
         }
     };
-    Ok((Set::placed(&settings.policy, &sets, rank), Some(sets)))
+    Ok((Set::placed(&policy, &sets, rank)?, Some(sets)))
 }
 
 /// A communicator for the group alone: what is under way in one group must not meet another's.

@@ -54,15 +54,15 @@ impl Header {
         message(&[self.status, member, count, element, self.elements, ranges])
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Header {
-        let [status, member, count, element, elements, ranges] = values(bytes);
-        Header {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Header> {
+        let [status, member, count, element, elements, ranges] = values(bytes)?;
+        Ok(Header {
             status,
             member: member as i32,
             attributes: Attributes { count, element },
             elements,
             ranges: (ranges != u64::MAX).then_some(ranges),
-        }
+        })
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -94,6 +94,7 @@ pub(super) fn status_of(error: &Error) -> u64 {
     match error {
         Error::NoSuchMember { .. } => 1,
         Error::Memory(_) => 2,
+        Error::Invariant(_) => 4,
         _ => 3,
     }
 }
@@ -103,8 +104,15 @@ fn text_of(status: u64) -> &'static str {
         OTHER_MEMBER => "it stores another member",
         1 => "it has no such member",
         2 => "its memory has run out",
+        4 => "it has an internal error",
         _ => "it could not take part",
     }
+}
+
+/// The statuses that ranks have sent, by position.
+pub(super) fn statuses(messages: &[Vec<u8>]) -> Result<Vec<u64>> {
+    let status = |bytes: &Vec<u8>| values(bytes).map(|[status]| status);
+    messages.iter().map(status).collect()
 }
 
 /// This rank's own error, or that of another rank of its set.

@@ -83,7 +83,10 @@ impl Memory {
         };
         let mut new = new.into_iter();
         let all = found.into_iter().map(|found| found.or_else(|| new.next()));
-        Ok(all.flatten().collect())
+        let all: Option<VecDeque<_>> = all.collect();
+        all.ok_or(Error::Invariant(
+            "fewer segments were reserved than asked for",
+        ))
     }
 
     /// As [`Memory::reserve`], for segments that are given back when a store ends.

@@ -27,6 +27,7 @@ mod restoring;
 mod set;
 mod share;
 mod snapshot;
+mod staging;
 mod storing;
 mod stripes;
 mod subset;
@@ -35,21 +36,28 @@ mod tests;
 
 use crate::comm;
 
-pub use group::{Attributes, Group, Restored, Settings, Stamp, Ticket};
+pub use group::{Attributes, Group, Restored, Settings, Stamp};
 pub use policy::Policy;
 pub use regions::Regions;
+pub use staging::Ticket;
 pub use subset::{Block, Subset};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("Fenix_Init has not been called, or Fenix_Finalize already has")]
     Uninitialized,
+    #[error("another thread is in a call with {0}")]
+    InUse(&'static str),
     #[error("{0} must not be NULL")]
     Null(&'static str),
     #[error("there is no data group {0}")]
     NoSuchGroup(i32),
     #[error("data group {group} has no member {member}")]
     NoSuchMember { group: i32, member: i32 },
+    #[error(
+        "the ranks of data group {0} do not have the same members, so that not all can be stored"
+    )]
+    Members(i32),
     #[error("data group {group} already has a member {member}")]
     MemberExists { group: i32, member: i32 },
     #[error("no snapshot of data group {group} has the time stamp {stamp}")]
@@ -89,8 +97,16 @@ pub enum Error {
     /// What is lost is more than the policy protects, or nothing was ever committed.
     #[error("no data can be restored: {0}")]
     NoData(String),
+    /// A store of what is to be committed has failed on some ranks, so that others would commit more than they.
+    #[error(
+        "member {member} of data group {group} was not stored; store it again before the commit"
+    )]
+    NotStored { group: i32, member: i32 },
     #[error("memory has run out: {0} bytes are needed")]
     Memory(u64),
+    /// What this library takes for granted does not hold: a defect of it, never data.
+    #[error("internal error: {0}")]
+    Invariant(&'static str),
     #[error("the ranks must ask for the same number of spares, from 0 up to {}", size - 1)]
     Spares { size: usize },
     #[error("this MPI cannot repair communicators (no ULFM), so a failed process ends the job")]

@@ -6,7 +6,6 @@
 //! number of ranks has changed, no set could restore anything, and they are chosen anew.
 
 use super::agreement::agree;
-use super::group::Settings;
 use super::{Error, Policy, Result};
 use crate::comm::{Comm, Op};
 use crate::failure_domain::placement::{self, Placement, Request, Scheme};
@@ -37,7 +36,7 @@ pub(super) enum Found {
 pub(super) fn sets<C: Comm>(
     comm: &C,
     path: &str,
-    settings: &Settings,
+    (group, policy): (i32, Policy),
     held: Option<&Sets>,
 ) -> Result<Found> {
     let held = held.filter(|sets| sets.ranks.len() == comm.size());
@@ -45,14 +44,14 @@ pub(super) fn sets<C: Comm>(
     let mut first = [held.map_or(nobody, |_| comm.rank() as u64)];
     comm.allreduce(Op::Min, &mut first)?;
     if first == [nobody] {
-        let placement = placement::create(comm, Some(path), &request(settings.policy, comm.size()));
+        let placement = placement::create(comm, Some(path), &request(policy, comm.size()));
         return Ok(Found::Chosen(Sets::of(&placement?)));
     }
     let shared = Sets::share(comm, first[0] as usize, held)?;
     let fits = match held.is_none_or(|held| *held == shared) {
         true => Ok(()),
         false => Err(Error::Mismatch {
-            group: settings.id,
+            group,
             what: "they know it with different sets".into(),
         }),
     };
@@ -82,13 +81,15 @@ impl Sets {
     }
 
     /// The ranks of the set that `rank` is in, in their order.
-    pub(super) fn members(&self, rank: usize) -> Vec<usize> {
+    pub(super) fn members(&self, rank: usize) -> Result<Vec<usize>> {
         let place = self.ranks.iter().position(|other| *other as usize == rank);
-        let place = place.unwrap_or(0) as u32;
+        let place = place.ok_or(Error::Invariant("a rank is in none of the placed sets"))? as u32;
         let set = self.ends.partition_point(|end| *end <= place);
+        let end = self.ends.get(set).map(|end| *end as usize);
         let start = set.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let members = &self.ranks[start as usize..self.ends[set] as usize];
-        members.iter().map(|member| *member as usize).collect()
+        let members = end.and_then(|end| self.ranks.get(start as usize..end));
+        let members = members.ok_or(Error::Invariant("a placed set has no end"))?;
+        Ok(members.iter().map(|member| *member as usize).collect())
     }
 
     /// What the rank `root` knows, on all ranks.

@@ -27,6 +27,24 @@ pub(super) struct Partners {
 const SMALLEST_SET: usize = 3;
 
 impl Policy {
+    /// The policy of a group that existed before and may have shrunk since: programs compute the separation and the
+    /// size of a set from the number of ranks. Two ranks have copies in either mode.
+    pub(super) fn fitted(self, ranks: usize) -> Policy {
+        match self {
+            Policy::Parity { .. } if ranks < SMALLEST_SET => Policy::Copy { separation: 1 },
+            Policy::Parity {
+                separation,
+                set_size,
+            } => Policy::Parity {
+                separation: separation.max(1),
+                set_size: set_size.max(SMALLEST_SET as u32),
+            },
+            Policy::Copy { separation } => Policy::Copy {
+                separation: separation.max(1),
+            },
+        }
+    }
+
     /// Refuses what cannot protect a group of `ranks` ranks.
     pub(super) fn check(&self, ranks: usize) -> Result<()> {
         let (separation, needed) = match *self {

@@ -16,7 +16,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Error, Result};
-use crate::comm::{self, Resilient};
+use crate::comm::{self, Agreement, Resilient};
 use places::{Claim, Places};
 
 /// What became of a rank in the last repair.
@@ -35,11 +35,17 @@ pub enum Meeting {
     Commit = 4,
 }
 
+/// The bits of all meetings.
+const MEETINGS: u32 = 7;
+/// Given by those who can do what they meet for.
+const WILLING: u32 = 8;
+
 /// How a meeting went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// All living active processes are here; one has died since the last repair if `someone_failed`.
-    AllHere { someone_failed: bool },
+    /// All living active processes are here; one has died since the last repair if `someone_failed`. `willing` if
+    /// none has come to say that it cannot do what they meet for.
+    AllHere { someone_failed: bool, willing: bool },
     /// Others are elsewhere, some of them in recovery.
     Elsewhere,
 }
@@ -115,11 +121,6 @@ impl<C: Resilient> Process<C> {
         self.seat.as_ref().map(|seat| &seat.user)
     }
 
-    /// Those that repairs have replaced.
-    pub fn retired(&self) -> impl Iterator<Item = &C> {
-        self.retired.iter().map(|seat| &seat.user)
-    }
-
     /// The role of an active rank.
     pub fn role(&self, rank: usize) -> Option<Role> {
         let recovered = self.places.recovered.get(rank)?;
@@ -152,12 +153,14 @@ impl<C: Resilient> Process<C> {
 
     /// # Collective
     /// Called by all active processes, in one meeting or another.
-    pub fn meet(&self, meeting: Meeting) -> Result<Met> {
+    pub fn meet(&self, meeting: Meeting, willing: bool) -> Result<Met> {
         let seat = self.seat.as_ref().ok_or(Error::Uninitialized)?;
-        let agreed = seat.private.agree(meeting as u32)?;
-        Ok(match agreed.flag == meeting as u32 {
+        let own = meeting as u32 | if willing { WILLING } else { 0 };
+        let agreed = seat.private.agree(own)?;
+        Ok(match agreed.flag & MEETINGS == meeting as u32 {
             true => Met::AllHere {
                 someone_failed: agreed.someone_failed,
+                willing: agreed.flag & WILLING != 0,
             },
             false => Met::Elsewhere,
         })
@@ -165,7 +168,7 @@ impl<C: Resilient> Process<C> {
 
     fn rendezvous(&self) -> Result<()> {
         for _ in 0..ROUNDS {
-            if let Met::AllHere { .. } = self.meet(Meeting::Recovery)? {
+            if let Met::AllHere { .. } = self.meet(Meeting::Recovery, true)? {
                 return Ok(());
             }
         }
@@ -246,6 +249,15 @@ impl<C: Resilient> Process<C> {
             spares.iter().for_each(|&spare| self.world.signal(spare));
         }
     }
+
+    /// Ends with or without freeing the communicators. Where MPI makes one in its finalize, they keep their ids until
+    /// then: a spare leaves at the first of several signals, and takes a later one, or what the user sent to
+    /// nobody, for a message of the next communicator with the same id.
+    pub fn end(self, frees: bool) {
+        if !frees {
+            std::mem::forget(self);
+        }
+    }
 }
 
 /// What one attempt has built.
@@ -300,16 +312,22 @@ fn attempt<C: Resilient>(living: C, claim: Claim) -> Result<Built<C>> {
         // Others may be blocked in what this process has left.
         living.revoke();
     }
-    let agreed = living.agree(u32::from(!lost))?;
+    let agreed = living.agree(u32::from(!lost));
+    let all_have = matches!(agreed, Ok(Agreement { flag: 1, .. }));
+    if !all_have {
+        // So it keeps its id: messages of those who left it may still be under way.
+        living.revoke();
+    }
+    agreed?;
     let (places, place, seat) = parts?;
-    match agreed.flag {
-        1 => Ok(Built {
+    match all_have {
+        true => Ok(Built {
             world: living,
             places,
             place,
             seat,
         }),
-        _ => Err(given_up()),
+        false => Err(given_up()),
     }
 }
 
@@ -319,7 +337,7 @@ type Parts<C> = (Places, usize, Option<Seat<C>>);
 fn build<C: Resilient>(living: &C, claim: Claim) -> Result<Parts<C>> {
     let claims = claim.gather(living)?;
     let places = Places::from_claims(&claims)?;
-    let place = places.place_of(living.rank());
+    let place = places.place_of(living.rank())?;
     let joins = place < places.recovered.len();
     let seat = living.split_for_user(joins, place as i32)?;
     let seat = seat.map(|(user, private)| Seat { user, private });

@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::bytes::Bytes;
-use super::header::{judge, status_of};
+use super::header::{judge, status_of, statuses};
 use super::memory::Memory;
 use super::reading::Stored;
 use super::set::Set;
 use super::share::{Description, message, values};
 use super::snapshot::{Entries, Entry, Snapshot, decode_shares, encode_shares};
-use super::storing::{Means, xor};
+use super::storing::{Means, reserved, xor};
 use super::stripes::{Layout, Part, Stripe, stripes};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, Underway, transfer_unsized};
@@ -120,9 +120,9 @@ impl Plan {
                 )));
             }
             to_do += 1;
-            let entries = snapshot.entries(member).unwrap_or_default();
+            let entries = held(snapshot, member, means.set.mine() == lost)?;
             let told = tell_shares(means, lost, entries)?;
-            plan = plan.and_then(|plan| plan.with(means, *index, lost, told?));
+            plan = plan.and_then(|plan| plan.with(means, *index, lost, told?, entries));
         }
         if to_do > 0 {
             plan = all_ready(means, plan)?;
@@ -139,6 +139,7 @@ impl Plan {
         index: usize,
         lost: usize,
         shares: Vec<Vec<Description>>,
+        entries: &[Entry],
     ) -> Result<Plan> {
         let mut repair = Repair {
             index,
@@ -154,6 +155,9 @@ impl Plan {
                 repair.rebuilt.push(rebuilt);
             }
         } else {
+            let mine = means.set.mine();
+            let mut held = repair.layouts.iter().zip(entries);
+            held.try_for_each(|(layout, entry)| layout.check(mine, entry))?;
             self.reserve_transit(means, &repair)?;
         }
         self.repairs.push(repair);
@@ -172,7 +176,7 @@ impl Plan {
             _ => 0,
         };
         let cuts = repair.layouts.iter().flat_map(|layout| &layout.shares);
-        let longest = cuts.map(|cut| cut.segment_length(0, 0)).max().unwrap_or(0);
+        let longest = cuts.map(|cut| cut.segment_length(0, 0)).fold(0, usize::max);
         let (long, short): (_, Vec<_>) = std::mem::take(&mut self.transit)
             .into_iter()
             .partition(|room| room.capacity() >= longest);
@@ -209,7 +213,7 @@ impl Plan {
                 index, lost, mine, ..
             } = repair;
             let mut work = Work {
-                entries: snapshots[index].entries(member).unwrap_or_default(),
+                entries: held(&snapshots[index], member, mine)?,
                 repair,
                 transit,
             };
@@ -229,13 +233,21 @@ impl Plan {
     }
 }
 
+/// What this rank has of a member to help others with; nothing if it is the one that lost it.
+fn held(snapshot: &Snapshot, member: i32, mine: bool) -> Result<&[Entry]> {
+    let lost = Error::Invariant("a rank said that it has what it has lost");
+    match mine {
+        true => Ok(&[]),
+        false => snapshot.entries(member).ok_or(lost),
+    }
+}
+
 /// The plan if no rank of the set lacks anything it needs for it. The outer error is one of the transport.
 fn all_ready<C: Comm>(means: &Means<'_, C>, plan: Result<Plan>) -> Result<Result<Plan>> {
     let status = message(&[plan.as_ref().err().map_or(0, status_of)]);
     let exchange = means.exchange(STATE, status.clone(), |_| 8)?;
-    let statuses = means.by_position(exchange, status)?;
-    let statuses = statuses.iter().map(|bytes| values::<1>(bytes)[0]);
-    Ok(judge(means.set, plan, statuses))
+    let told = means.by_position(exchange, status)?;
+    Ok(judge(means.set, plan, statuses(&told)?.into_iter()))
 }
 
 fn positions(states: &[State], is: impl Fn(State) -> bool) -> impl Iterator<Item = usize> {
@@ -259,9 +271,12 @@ fn states<C: Comm>(
     let own = message(&own.collect::<Vec<_>>());
     let exchange = means.exchange(STATE, own.clone(), |_| own.len())?;
     let all = means.by_position(exchange, own)?;
-    let state = |bytes: &[u8], index: usize| State::decode(values::<1>(&bytes[8 * index..])[0]);
+    let state = |bytes: &[u8], index: usize| {
+        let [state] = values(bytes.get(8 * index..).unwrap_or(&[]))?;
+        Ok(State::decode(state))
+    };
     let of_one = |index| all.iter().map(|bytes| state(bytes, index)).collect();
-    Ok((0..snapshots.len()).map(of_one).collect())
+    (0..snapshots.len()).map(of_one).collect()
 }
 
 /// The shares of each entry. The inner error is one of this rank alone.
@@ -318,12 +333,11 @@ impl Rebuilt {
     }
 
     /// Room for the next segment of a part.
-    fn room(&mut self, part: Part) -> Room {
-        let room = match part {
+    fn room(&mut self, part: Part) -> Result<Room> {
+        reserved(match part {
             Part::Chunk(_) => self.own_room.pop_front(),
             Part::Guard => self.guard_room.pop_front(),
-        };
-        room.unwrap_or_default()
+        })
     }
 
     fn add(&mut self, part: Part, segment: Room) {
@@ -374,6 +388,7 @@ struct Inputs {
 }
 
 impl Inputs {
+    /// A result for which no room is left gets new memory: it is written in full either way.
     fn combine(self, others: &[Room], room: &mut Vec<Room>) -> Arc<Room> {
         match &self.own {
             Some(own) if others.is_empty() && own.len() == self.length => return own.clone(),
@@ -425,10 +440,9 @@ impl Work<'_> {
             let parts: Vec<_> = self.active(entry, step).map(|stripe| stripe.lost).collect();
             let workers = self.active(entry, step).map(|stripe| stripe.worker(step));
             let workers: Vec<_> = workers.map(|worker| means.set.rank(worker)).collect();
-            let rooms = parts
-                .iter()
-                .map(|part| self.repair.rebuilt[entry].room(*part));
-            let recvs = workers.into_iter().zip(rooms).collect();
+            let rebuilt = &mut self.repair.rebuilt[entry];
+            let rooms: Result<Vec<_>> = parts.iter().map(|part| rebuilt.room(*part)).collect();
+            let recvs = workers.into_iter().zip(rooms?).collect();
             arriving.push_back((means.comm.start(RETURN, vec![], recvs)?, entry, parts));
         }
         while !arriving.is_empty() {

@@ -146,7 +146,7 @@ impl<C: Comm> Group<C> {
             return Err(self.no_member(member));
         }
         let own: Vec<_> = self.snapshots.marks().collect();
-        let (common, _) = agreement::common(comm, Some((&own, self.snapshots.next)))?;
+        let common = agreement::common(comm, Some(self.past(&own)))?.marks;
         let first = match wanted {
             Stamp::Latest => common.first(),
             Stamp::At(stamp) => common.iter().find(|mark| mark.stamp == stamp),

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::Policy;
 use super::memory::SEGMENT;
 use super::placing::Sets;
+use super::{Error, Policy, Result};
 
 /// How many bytes there are and how they are cut; the same on all ranks that know the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +74,9 @@ pub(super) struct Set {
 }
 
 impl Set {
-    pub(super) fn of(policy: &Policy, rank: usize, ranks: usize) -> Set {
+    pub(super) fn of(policy: &Policy, rank: usize, ranks: usize) -> Result<Set> {
         let (members, parity) = match *policy {
-            Policy::Copy { separation } => (ring(separation, rank, ranks), false),
+            Policy::Copy { separation } => (ring(separation, rank, ranks)?, false),
             Policy::Parity {
                 separation,
                 set_size,
@@ -86,17 +86,21 @@ impl Set {
     }
 
     /// The set of a rank that was placed by failure domains.
-    pub(super) fn placed(policy: &Policy, sets: &Sets, rank: usize) -> Set {
+    pub(super) fn placed(policy: &Policy, sets: &Sets, rank: usize) -> Result<Set> {
         let parity = matches!(policy, Policy::Parity { .. });
-        Set::new(sets.members(rank), rank, parity)
+        Set::new(sets.members(rank)?, rank, parity)
     }
 
-    fn new(ranks: Vec<usize>, rank: usize, parity: bool) -> Set {
+    fn new(ranks: Vec<usize>, rank: usize, parity: bool) -> Result<Set> {
         let mine = ranks.iter().position(|member| *member == rank);
-        Set {
-            mine: mine.unwrap_or(0),
-            ranks,
-            parity,
+        let mine = mine.ok_or(Error::Invariant("a rank is not in its own set"))?;
+        match ranks.len() {
+            0 | 1 => Err(Error::Invariant("a rank is alone in its set")),
+            _ => Ok(Set {
+                ranks,
+                mine,
+                parity,
+            }),
         }
     }
 
@@ -154,11 +158,9 @@ impl Set {
     pub(super) fn guard_cut(&self, position: usize, lengths: &[u64]) -> Cut {
         let guarded = self.guarded_by(position).into_iter();
         let chunks = guarded.map(|(share, chunk)| self.cut(lengths[share]).chunk(chunk));
+        let lengths = chunks.map(|bytes| bytes.end - bytes.start);
         Cut {
-            length: chunks
-                .map(|bytes| bytes.end - bytes.start)
-                .max()
-                .unwrap_or(0),
+            length: lengths.fold(0, u64::max),
             chunks: 1,
             segment: self.segment(),
         }
@@ -180,7 +182,7 @@ fn chunk_for(position: usize, guard: usize) -> usize {
 }
 
 /// Mode 1: each rank is held by the next one.
-fn ring(separation: u32, rank: usize, ranks: usize) -> Vec<usize> {
+fn ring(separation: u32, rank: usize, ranks: usize) -> Result<Vec<usize>> {
     let holder = |rank| Policy::partners(separation, rank, ranks).holder;
     let mut ring = vec![rank];
     let mut next = holder(rank);
@@ -188,7 +190,22 @@ fn ring(separation: u32, rank: usize, ranks: usize) -> Vec<usize> {
         ring.push(next);
         next = holder(next);
     }
-    let first = (0..ring.len()).min_by_key(|i| ring[*i]).unwrap_or(0);
-    ring.rotate_left(first);
-    ring
+    if next != rank {
+        return Err(Error::Invariant("the holders of copies form no ring"));
+    }
+    let lowest = (1..ring.len()).fold(0, |low, at| if ring[at] < ring[low] { at } else { low });
+    ring.rotate_left(lowest);
+    Ok(ring)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_without_its_rank_is_an_error() {
+        let refused = |ranks: &[usize], rank| Set::new(ranks.to_vec(), rank, false).is_err();
+        assert!(refused(&[1, 2], 0) && refused(&[], 0) && refused(&[0], 0));
+        assert!(!refused(&[1, 0], 0));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Attributes, Regions};
+use super::{Attributes, Error, Regions, Result};
 
 /// A share without its bytes; known to all ranks of the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +45,17 @@ impl Description {
 pub(super) fn take_values<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
     let (front, rest) = bytes.split_at_checked(8 * N)?;
     *bytes = rest;
-    Some(values(front))
+    let mut values = [0; N];
+    for (value, bytes) in values.iter_mut().zip(front.chunks_exact(8)) {
+        *value = u64::from_le_bytes(*bytes.first_chunk()?);
+    }
+    Some(values)
 }
 
-/// Numbers of a message; `bytes` must be as long as they are.
-pub(super) fn values<const N: usize>(bytes: &[u8]) -> [u64; N] {
-    let mut values = bytes
-        .chunks_exact(8)
-        .filter_map(|value| value.first_chunk());
-    std::array::from_fn(|_| values.next().map_or(0, |value| u64::from_le_bytes(*value)))
+/// The first numbers of a message.
+pub(super) fn values<const N: usize>(mut bytes: &[u8]) -> Result<[u64; N]> {
+    let found = take_values(&mut bytes);
+    found.ok_or(Error::Invariant("a message is shorter than agreed"))
 }
 
 pub(super) fn message(values: &[u64]) -> Vec<u8> {

@@ -76,6 +76,8 @@ pub(super) struct Snapshot {
     pub(super) stamp: i32,
     /// How many ranks the group had.
     pub(super) width: usize,
+    /// Which creation of the group it was committed in.
+    pub(super) generation: u64,
     /// This rank was not there or has lost it: it has only the members that were rebuilt.
     pub(super) lost: bool,
     pub(super) members: Members,
@@ -86,6 +88,7 @@ impl Snapshot {
         Mark {
             stamp: self.stamp,
             width: self.width,
+            generation: self.generation,
         }
     }
 
@@ -132,6 +135,9 @@ pub(super) struct Snapshots {
     staged: Members,
     /// Of the next commit.
     pub(super) next: i32,
+    /// Counts the agreements on what all ranks have. After one, a time stamp may be given a second time; a rank that
+    /// a failure kept from it still has the first snapshot of that name, which is not the one of the others.
+    pub(super) generation: u64,
 }
 
 /// A snapshot as ranks tell each other about it.
@@ -139,14 +145,16 @@ pub(super) struct Snapshots {
 pub(super) struct Mark {
     pub(super) stamp: i32,
     pub(super) width: usize,
+    pub(super) generation: u64,
 }
 
 impl Snapshots {
-    pub(super) fn new(first_stamp: i32) -> Snapshots {
+    pub(super) fn new(first_stamp: i32, generation: u64) -> Snapshots {
         Snapshots {
             kept: VecDeque::new(),
             staged: Members::new(),
             next: first_stamp,
+            generation,
         }
     }
 
@@ -179,6 +187,7 @@ impl Snapshots {
         self.kept.push_front(Snapshot {
             stamp,
             width,
+            generation: self.generation,
             lost: false,
             members: std::mem::take(&mut self.staged),
         });
@@ -206,15 +215,17 @@ impl Snapshots {
         width: usize,
         memory: &mut Memory,
     ) {
-        let mut had: BTreeMap<i32, Snapshot> = self.kept.drain(..).map(|s| (s.stamp, s)).collect();
+        let mut had: BTreeMap<Mark, Snapshot> =
+            self.kept.drain(..).map(|s| (s.mark(), s)).collect();
         for mark in marks {
             let lost = || Snapshot {
                 stamp: mark.stamp,
                 width: mark.width,
+                generation: mark.generation,
                 lost: true,
                 members: Members::new(),
             };
-            let snapshot = had.remove(&mark.stamp).unwrap_or_else(lost);
+            let snapshot = had.remove(mark).unwrap_or_else(lost);
             self.kept.push_back(snapshot);
         }
         had.into_values()

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crc32fast::Hasher;
 
 use super::bytes::Bytes;
-use super::header::{HEADER, Header, READY, judge, status_of};
+use super::header::{HEADER, Header, READY, judge, status_of, statuses};
 use super::memory::Memory;
 use super::set::{Cut, Set};
 use super::share::{Description, Packed, message, values};
@@ -93,20 +93,27 @@ impl Own {
     }
 
     /// Copies the segments of all steps before `end`.
-    fn copy(&mut self, source: &(impl Source + ?Sized), end: usize) {
+    fn copy(&mut self, source: &(impl Source + ?Sized), end: usize) -> Result<()> {
         let end = end.min(self.bytes.cut().steps());
         for step in self.copied..end {
-            (0..self.bytes.cut().chunks()).for_each(|chunk| self.copy_segment(source, chunk, step));
+            let mut chunks = 0..self.bytes.cut().chunks();
+            chunks.try_for_each(|chunk| self.copy_segment(source, chunk, step))?;
         }
         self.copied = self.copied.max(end);
+        Ok(())
     }
 
-    fn copy_segment(&mut self, source: &(impl Source + ?Sized), chunk: usize, step: usize) {
+    fn copy_segment(
+        &mut self,
+        source: &(impl Source + ?Sized),
+        chunk: usize,
+        step: usize,
+    ) -> Result<()> {
         let bytes = self.bytes.cut().segment(chunk, step);
         if bytes.is_empty() {
-            return;
+            return Ok(());
         }
-        let mut segment = self.room.pop_front().unwrap_or_default();
+        let mut segment = reserved(self.room.pop_front())?;
         let mut rest = &mut segment[..];
         for (offset, length) in self.packed.spans(bytes) {
             let (part, others) = rest.split_at_mut(length as usize);
@@ -117,6 +124,7 @@ impl Own {
             sums[chunk].update(&segment);
         }
         self.bytes.push(chunk, Arc::new(segment));
+        Ok(())
     }
 
     fn crc(&mut self) -> Option<u32> {
@@ -153,32 +161,38 @@ impl Guard {
         })
     }
 
-    fn room_for(&mut self, length: usize) -> Room {
+    fn room_for(&mut self, length: usize) -> Result<Room> {
         let room = match &mut self.transit {
             Some(transit) => transit.pop(),
             None => self.room.pop_front(),
         };
-        let mut room = room.unwrap_or_default();
+        let mut room = reserved(room)?;
         room.resize(length);
-        room
+        Ok(room)
     }
 
     /// Adds the segment that those of a step make.
-    fn add(&mut self, mut arrived: Vec<Room>) {
+    fn add(&mut self, mut arrived: Vec<Room>) -> Result<()> {
         let Some(transit) = &mut self.transit else {
             let segments = arrived.into_iter();
             segments.for_each(|segment| self.bytes.push(0, Arc::new(segment)));
-            return;
+            return Ok(());
         };
         if let Some(length) = arrived.iter().map(|bytes| bytes.len()).max() {
-            let mut segment = self.room.pop_front().unwrap_or_default();
+            let mut segment = reserved(self.room.pop_front())?;
             segment.resize(length);
             let arrived: Vec<_> = arrived.iter().map(|bytes| &bytes[..]).collect();
             xor(&mut segment, &arrived);
             self.bytes.push(0, Arc::new(segment));
         }
         transit.append(&mut arrived);
+        Ok(())
     }
+}
+
+/// A segment that was reserved before the first message.
+pub(super) fn reserved(segment: Option<Room>) -> Result<Room> {
+    segment.ok_or(Error::Invariant("a segment was not reserved"))
 }
 
 /// `target` = the XOR of all pieces; those that are longer are cut, those that are shorter end in zeros.
@@ -240,11 +254,14 @@ impl<C: Comm> Storing<C> {
         let mut offer = offer.and_then(|offer| reserve(means, manner, offer));
         let header = Header::of(member, offer.as_ref().map(|(own, _)| &own.share)).encode();
         let exchange = means.exchange(manner.tag, header.clone(), |_| HEADER)?;
-        if let Ok((own, _)) = &mut offer {
-            own.copy(source, manner.at_once);
-        }
+        let copied = match &mut offer {
+            Ok((own, _)) => own.copy(source, manner.at_once),
+            Err(_) => Ok(()),
+        };
         let headers = means.by_position(exchange, header)?;
-        let headers: Vec<_> = headers.iter().map(|bytes| Header::decode(bytes)).collect();
+        copied?;
+        let headers: Result<Vec<_>> = headers.iter().map(|bytes| Header::decode(bytes)).collect();
+        let headers = headers?;
         let statuses = headers.iter().map(|header| header.status_for(member));
         let (own, guard) = judge(means.set, offer, statuses)?;
         let (shares, guard) = tell_details(means, manner, &headers, &own.share, guard)?;
@@ -269,12 +286,12 @@ impl<C: Comm> Storing<C> {
         manner: Manner,
         source: &(impl Source + ?Sized),
     ) -> Result<()> {
-        let steps = self.cuts.iter().map(Cut::steps).max().unwrap_or(0);
+        let steps = self.cuts.iter().map(Cut::steps).fold(0, usize::max);
         for step in 0..steps {
             if self.flights.len() >= manner.at_once {
                 self.land(means)?;
             }
-            self.own.copy(source, step + 1);
+            self.own.copy(source, step + 1)?;
             self.start_step(means, manner.tag, step)?;
         }
         if let Some(crc) = self.own.crc() {
@@ -297,7 +314,7 @@ impl<C: Comm> Storing<C> {
         for (from, chunk) in set.guarded_by(mine) {
             let length = self.cuts[from].segment_length(chunk, step);
             if length > 0 {
-                recvs.push((set.rank(from), self.guard.room_for(length)));
+                recvs.push((set.rank(from), self.guard.room_for(length)?));
             }
         }
         let underway = means.comm.start(tag, sends, recvs)?;
@@ -308,11 +325,11 @@ impl<C: Comm> Storing<C> {
     /// Completes the oldest messages.
     fn land(&mut self, means: &Means<'_, C>) -> Result<()> {
         match self.flights.pop_front() {
-            Some(Flight::Segments(segments)) => self.guard.add(segments.finish()?),
+            Some(Flight::Segments(segments)) => self.guard.add(segments.finish()?)?,
             Some(Flight::Sums(sums)) => {
                 let sums = sums.finish()?;
                 for (position, sum) in means.set.others().zip(sums) {
-                    let [crc] = values(&sum);
+                    let [crc] = values(&sum)?;
                     self.shares[position].crc = Some(crc as u32);
                 }
             }
@@ -348,6 +365,11 @@ impl<C: Comm> Storing<C> {
             own: self.own.bytes,
             guard: Some(self.guard.bytes),
         })
+    }
+
+    /// What this rank stores.
+    pub(super) fn regions(&self) -> &Regions {
+        &self.own.share.regions
     }
 
     /// Memory in use, as far as it is known.
@@ -393,8 +415,7 @@ fn tell_details<C: Comm>(
     let length = |position: usize| 8 + 16 * headers[position].ranges.unwrap_or(0) as usize;
     let exchange = means.exchange(manner.tag, details.clone(), length)?;
     let details = means.by_position(exchange, details)?;
-    let statuses = details.iter().map(|bytes| values::<1>(bytes)[0]);
-    let guard = judge(means.set, guard, statuses)?;
+    let guard = judge(means.set, guard, statuses(&details)?.into_iter())?;
     let shares = headers.iter().zip(&details);
     let shares = shares.map(|(header, bytes)| header.share(&bytes[8..]));
     Ok((all_known(means.set, shares)?, guard))

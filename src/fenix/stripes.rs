@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::bytes::Bytes;
 use super::set::{Cut, Set};
 use super::share::Description;
 use super::snapshot::Entry;
+use super::{Error, Result};
 use crate::pages::Room;
 
 /// A part of what a rank has of an entry.
@@ -92,7 +94,20 @@ impl Layout {
 
     /// How many steps it takes to bring back what was at `position`.
     pub(super) fn steps(&self, position: usize) -> usize {
-        let cuts = [self.shares[position], self.guards[position]];
-        cuts.iter().map(Cut::steps).max().unwrap_or(0)
+        let (share, guard) = (self.shares[position], self.guards[position]);
+        share.steps().max(guard.steps())
+    }
+
+    /// Whether an entry of the rank at `position` has every byte that others may ask it for. A part that is missing
+    /// would count as zeros in a rebuilt share.
+    pub(super) fn check(&self, position: usize, entry: &Entry) -> Result<()> {
+        let guard = entry.guard.as_ref();
+        let has = |bytes: &Bytes, cut| bytes.cut() == cut && bytes.is_whole();
+        match has(&entry.own, self.shares[position])
+            && guard.is_some_and(|guard| has(guard, self.guards[position]))
+        {
+            true => Ok(()),
+            false => Err(Error::Invariant("a stored share or its guard has a gap")),
+        }
     }
 }

@@ -8,9 +8,11 @@ use crate::comm::local::{LocalComm, run};
 
 mod calls;
 mod faults;
+mod generations;
 mod losses;
 mod model;
 mod placed;
+mod shrinking;
 
 /// A job whose ranks keep their groups while others are lost.
 struct Job {

@@ -9,7 +9,7 @@
 use super::pack::{self, Order};
 use super::value::{parse_rank, rank_text, signed_text};
 use super::{Error, Result, TreeMut, TreeRef, agree};
-use crate::comm::{Comm, Op, Tag};
+use crate::comm::{self, Comm, Op, Tag};
 use std::collections::BTreeMap;
 
 const TAG: Tag = 0;
@@ -67,21 +67,24 @@ pub fn sendrecv<C: Comm>(
     }
 }
 
-/// Replaces what `tree` holds on all other ranks by the tree of `root`.
-pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()> {
-    let is_root = comm.rank() == root;
-    let packed = match is_root {
+/// Replaces what `tree` holds on all other ranks by the tree of `root`. A rank whose root is none, or another one than
+/// that of the others, makes it fail on all.
+pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> {
+    let is_root = root == comm.rank() as i64;
+    let packed = check_root(comm, root).and_then(|()| match is_root {
         true => pack::packed(tree.as_ref().map(|t| t.view())),
         false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
-    };
-    // One reduction tells all ranks the root's size and whether anyone has failed.
+    });
+    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ.
     let own_size = packed.as_ref().map_or(0, |bytes| bytes.len() as u64);
-    let mut shared = [u64::from(packed.is_err()), own_size];
+    let number = root as u64;
+    let mut shared = [u64::from(packed.is_err()), own_size, number, !number];
     comm.allreduce(Op::Max, &mut shared)?;
-    let [failed, size] = shared;
+    let [failed, size, most, least] = shared;
     let packed = match failed {
-        0 => packed?,
+        0 if most == !least => packed?,
+        0 => return Err(Error::Roots),
         _ => agree(comm, packed)?,
     };
     let space = if is_root { Ok(packed) } else { room(size) };
@@ -89,10 +92,18 @@ pub fn bcast<C: Comm>(comm: &C, root: usize, tree: Option<TreeMut>) -> Result<()
         true => agree(comm, space)?,
         false => space?,
     };
-    comm.bcast(root, &mut bytes)?;
+    comm.bcast(number as usize, &mut bytes)?;
     match tree {
         Some(tree) if !is_root => fill(tree, &bytes),
         _ => Ok(()),
+    }
+}
+
+fn check_root<C: Comm>(comm: &C, root: i64) -> Result<()> {
+    let size = comm.size();
+    match (0..size as i64).contains(&root) {
+        true => Ok(()),
+        false => Err(comm::Error::NoSuchRank { rank: root, size }.into()),
     }
 }
 

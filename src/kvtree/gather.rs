@@ -3,18 +3,28 @@
 //! Data files `<prefix>.0.<writer>` hold the trees of a run of ranks of about 1 MiB; map files
 //! `<prefix>.<level>.<writer>` say which file a writer wrote, level upon level until one map covers all
 //! ranks; that one is `<prefix>` itself. Who writes what follows from the sizes of all trees, which all
-//! ranks know after one exchange of numbers ([`Plan`]). Everything is staged on all ranks first, then all ranks agree,
-//! then files appear, the top map last: a failure on any rank leaves the old files as they were.
+//! ranks know after one exchange of numbers ([`Plan`]).
+//!
+//! A set replaces another at once: its files take names that the set in use does not have (`names`), so nothing
+//! that can be read is touched until the last step, the rename of the top map. Everything is staged on all ranks
+//! first, then all ranks agree, then files appear, the top map last; then the files of the old set are removed.
 
+mod names;
+mod read;
+
+pub use read::{read_scatter, read_scatter_single};
+
+use self::names::{Previous, suffix, with_suffix};
 use super::exchange::{self, Arrived, Direction};
-use super::file::{self, Contents};
-use super::pack::{self, Order};
+use super::file;
+use super::pack;
 use super::value::{parse_int, parse_rank, rank_text, signed_text};
 use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::comm::Comm;
-use crate::storage::{self, Staged};
-use std::ffi::{CStr, CString, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use crate::log;
+use crate::storage::{Staged, place};
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const LEVEL: &CStr = c"LEVEL";
@@ -30,16 +40,6 @@ const SEGMENT: u64 = 1 << 20;
 /// Ranks in one file when a single process writes for all.
 const ENTRIES_PER_FILE: usize = 8192;
 
-fn with_suffix(prefix: &Path, suffix: &CStr) -> PathBuf {
-    let mut path = prefix.as_os_str().as_bytes().to_vec();
-    path.extend_from_slice(suffix.to_bytes());
-    OsString::from_vec(path).into()
-}
-
-fn suffix(level: u32, writer: usize) -> CString {
-    CString::new(format!(".{level}.{writer}")).expect("digits contain no NUL")
-}
-
 // ---- writing, all ranks ---------------------------------------------------------------------
 
 /// Writes the trees of all ranks of `comm`.
@@ -47,18 +47,32 @@ pub fn write_gather<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeR
     write_segments(comm, prefix, data, SEGMENT)
 }
 
-/// Each rank tells all others its size; from then on everybody knows who writes what.
+/// As [`write_gather`] in files of about `segment` bytes: small trees too make many files.
+#[cfg(feature = "faults")]
+#[doc(hidden)]
+pub fn write_gather_in_segments<C: Comm>(
+    comm: &C,
+    prefix: &Path,
+    data: TreeRef,
+    segment: u64,
+) -> Result<()> {
+    write_segments(comm, Some(prefix), Some(data), segment)
+}
+
+/// Each rank tells all others its size, and rank 0 which names are free; from then on everybody knows who writes
+/// what to which file.
 fn write_segments<C: Comm>(
     comm: &C,
     prefix: Option<&Path>,
     data: Option<TreeRef>,
     segment: u64,
 ) -> Result<()> {
-    let prepared = pack::packed(data).and_then(|d| Ok((prefix.ok_or(NO_PREFIX)?, d)));
-    let sizes = share_sizes(comm, prepared.as_ref().map(|(_, d)| d.len() as u64).ok())?;
-    let plan = Plan::new(&sizes, segment);
+    let prepared = Prepared::new(comm.rank(), prefix, data);
+    let (sizes, zeros) = share_sizes(comm, prepared.as_ref().ok())?;
+    let plan = Plan::new(&sizes, segment, zeros);
     let prepared = prepared.and_then(|p| Ok((p, plan.rooms(comm.rank())?)));
-    let ((prefix, mut message), rooms) = agree(comm, prepared)?;
+    let (prepared, rooms) = agree(comm, prepared)?;
+    let mut message = prepared.message;
 
     let mut files = Vec::new();
     for ((level, number), room) in plan.levels.iter().zip(0..).zip(rooms) {
@@ -76,20 +90,55 @@ fn write_segments<C: Comm>(
             files.push((name, content));
         }
     }
-    publish(comm, prefix, files, plan.has_one_writer())
+    publish(comm, prepared.prefix, files, &plan, prepared.previous)
 }
 
-fn share_sizes<C: Comm>(comm: &C, mine: Option<u64>) -> Result<Vec<u64>> {
-    let mut all = vec![0; comm.size() * 8];
-    comm.allgather(&mine.unwrap_or(0).to_le_bytes(), &mut all)?;
-    let sizes = all.chunks_exact(8);
-    let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    Ok(sizes.map(number).collect())
+/// What a rank brings to a write.
+struct Prepared<'a> {
+    prefix: &'a Path,
+    message: Vec<u8>,
+    /// What is in use under the prefix; only rank 0 looks.
+    previous: Previous,
+    zeros: u8,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(rank: usize, prefix: Option<&'a Path>, data: Option<TreeRef>) -> Result<Prepared<'a>> {
+        let message = pack::packed(data)?;
+        let prefix = prefix.ok_or(NO_PREFIX)?;
+        let previous = match rank {
+            0 => Previous::find(prefix)?,
+            _ => Previous::default(),
+        };
+        Ok(Prepared {
+            prefix,
+            message,
+            zeros: previous.free_zeros(prefix)?,
+            previous,
+        })
+    }
+}
+
+/// The sizes of all ranks' messages, and the zeros in the names as rank 0 has chosen them.
+fn share_sizes<C: Comm>(comm: &C, mine: Option<&Prepared>) -> Result<(Vec<u64>, u8)> {
+    const SIZE: usize = size_of::<u64>();
+    const ENTRY: usize = SIZE + 1;
+    let mut entry = [0; ENTRY];
+    if let Some(mine) = mine {
+        entry[..SIZE].copy_from_slice(&(mine.message.len() as u64).to_le_bytes());
+        entry[SIZE] = mine.zeros;
+    }
+    let mut all = vec![0; comm.size() * ENTRY];
+    comm.allgather(&entry, &mut all)?;
+    let size = |entry: &[u8]| u64::from_le_bytes(entry[..SIZE].try_into().expect("eight bytes"));
+    Ok((all.chunks_exact(ENTRY).map(size).collect(), all[SIZE]))
 }
 
 /// Who writes files of which level, and for whom.
 struct Plan {
     levels: Vec<Level>,
+    /// What tells the names of this set from those of the set in use.
+    zeros: u8,
 }
 
 struct Level {
@@ -133,20 +182,20 @@ impl Level {
 }
 
 impl Plan {
-    fn new(sizes: &[u64], segment: u64) -> Plan {
+    fn new(sizes: &[u64], segment: u64, zeros: u8) -> Plan {
         let all = sizes.iter().copied().enumerate().collect();
         let mut levels = vec![Level::new(all, segment)];
         while levels.len() < 2 || levels[levels.len() - 1].writers.len() > 1 {
             let below = levels.len() - 1;
             let size = |writer| {
-                let entry = map_entry(&suffix(below as u32, writer));
+                let entry = map_entry(&suffix(below as u32, writer, zeros));
                 pack::packed_size(Some(entry.view())) as u64
             };
             let writers = levels[below].writers.iter();
             let sources = writers.map(|&writer| (writer, size(writer))).collect();
             levels.push(Level::new(sources, segment));
         }
-        Plan { levels }
+        Plan { levels, zeros }
     }
 
     /// Room for everything that `rank` receives, level by level.
@@ -161,8 +210,18 @@ impl Plan {
     fn name(&self, level: u32, writer: usize) -> CString {
         match level as usize + 1 == self.levels.len() {
             true => c"".to_owned(),
-            false => suffix(level, writer),
+            false => suffix(level, writer, self.zeros),
         }
+    }
+
+    /// The names of all files of the set.
+    fn names(&self) -> Vec<CString> {
+        let levels = self.levels.iter().zip(0..);
+        let names = levels.flat_map(|(level, number)| {
+            let writers = level.writers.iter();
+            writers.map(move |&writer| self.name(number, writer))
+        });
+        names.collect()
     }
 
     fn has_one_writer(&self) -> bool {
@@ -186,161 +245,63 @@ fn map_entry(name: &CStr) -> Tree {
     entry
 }
 
-/// Stages this rank's files, and lets them appear once all ranks have staged theirs.
+/// Stages this rank's files, lets them appear once all ranks have staged theirs, and last the top map.
 fn publish<C: Comm>(
     comm: &C,
     prefix: &Path,
     files: Vec<(CString, Tree)>,
-    has_one_writer: bool,
+    plan: &Plan,
+    previous: Previous,
 ) -> Result<()> {
     let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
     let staged: Result<Vec<_>> = files.iter().map(stage).collect();
     let mut staged = agree(comm, staged)?;
     // Rank 0 writes the top map, and it is the last of its files.
     let top = if comm.rank() == 0 { staged.pop() } else { None };
+    let paths: Vec<_> = staged.iter().map(|file| file.path.clone()).collect();
     let mut committed = commit_all(staged);
-    if !has_one_writer {
+    if !plan.has_one_writer() {
         committed = agree(comm, committed);
     }
-    agree(comm, committed.and_then(|()| commit_all(top)))
+    // Where the agreement itself broke, rank 0 may have gone on to the top map.
+    if committed
+        .as_ref()
+        .is_err_and(|e| !matches!(e, Error::Comm(_)))
+    {
+        discard(&paths);
+    }
+    let ended = committed.and_then(|()| commit_all(top));
+    if ended.is_ok() && comm.rank() == 0 {
+        previous.remove(prefix, &plan.names());
+    }
+    agree(comm, ended)
 }
 
-fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<Staged> {
-    let bytes = file::persisted(content.view())?;
-    Ok(Staged::write(&with_suffix(prefix, name), &bytes)?)
-}
-
-fn commit_all(staged: impl IntoIterator<Item = Staged>) -> Result<()> {
-    staged.into_iter().try_for_each(|file| Ok(file.commit()?))
-}
-
-// ---- reading, all ranks ---------------------------------------------------------------------
-
-/// A file that this rank is to read, and where in it.
-struct Source {
+/// A file of a set that is written but has no name yet.
+struct Pending {
     path: PathBuf,
-    offset: u64,
+    staged: Staged,
 }
 
-/// Merges into `data` the tree that this rank gave to [`write_gather`].
-pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeMut>) -> Result<()> {
-    let data = data.ok_or(Error::Null("the tree to receive into"));
-    let given = data.and_then(|data| Ok((prefix.ok_or(NO_PREFIX)?, data)));
-    let (prefix, mut data) = agree(comm, given)?;
-    let mut source = (comm.rank() == 0).then(|| Source {
-        path: prefix.to_owned(),
-        offset: 0,
-    });
-    let mut level = i32::MAX;
-    while level > 1 {
-        let map = Part::read(source.as_ref());
-        let below = map.as_ref().map_or(0, |m| m.number(LEVEL).unwrap_or(0));
-        let received = scatter(comm, map.and_then(|map| map.check_level(level, prefix)))?;
-        level = share_level(comm, below)?;
-        let next = received.view().first().and_then(|e| e.tree());
-        let next = next.map(|entry| Source::of(prefix, entry)).transpose();
-        source = agree(comm, next)?;
-    }
-    let part = Part::read(source.as_ref()).and_then(|part| part.check_ranks(comm.size()));
-    let received = scatter(comm, part)?;
-    for sender in received.view().iter() {
-        if let Some(tree) = sender.tree() {
-            data.merge(tree)?;
+fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<Pending> {
+    let bytes = file::persisted(content.view())?;
+    let path = with_suffix(prefix, name);
+    let staged = Staged::write_like(&path, &bytes, prefix)?;
+    Ok(Pending { path, staged })
+}
+
+fn commit_all(files: impl IntoIterator<Item = Pending>) -> Result<()> {
+    let mut files = files.into_iter();
+    files.try_for_each(|file| Ok(file.staged.commit()?))
+}
+
+/// Removes files of a set that is not to be. One that stays is not in the way of anybody but upstream's
+/// `kvtree_read_scatter_single`, until the next set replaces or removes it.
+fn discard(paths: &[PathBuf]) {
+    for path in paths {
+        if let Err(cause) = place::remove(path) {
+            log!(Warning, "{cause}");
         }
-    }
-    Ok(())
-}
-
-/// What this rank has read: one file, or nothing if it had nothing to read.
-struct Part<'a> {
-    source: Option<&'a Source>,
-    contents: Option<Contents>,
-}
-
-impl<'a> Part<'a> {
-    fn read(source: Option<&'a Source>) -> Result<Part<'a>> {
-        let contents = source.map_or(Ok(None), Source::read)?;
-        Ok(Part { source, contents })
-    }
-
-    fn number(&self, key: &CStr) -> Option<i32> {
-        let value = self.contents.as_ref()?.tree().value(key)?;
-        Some(parse_int(value.to_bytes()))
-    }
-
-    /// Levels only ever go down.
-    fn check_level(self, above: i32, prefix: &Path) -> Result<Self> {
-        if self.source.is_none() {
-            return Ok(self);
-        }
-        match self.number(LEVEL) {
-            Some(level) if level > 0 && level < above => Ok(self),
-            Some(level) => Err(Error::MapLevel {
-                path: prefix.to_owned(),
-                level,
-            }),
-            None => Err(Error::NotSet(LEVEL.to_string_lossy().into_owned())),
-        }
-    }
-
-    fn check_ranks(self, expected: usize) -> Result<Self> {
-        let found = self.number(RANKS).unwrap_or(0);
-        match self.source {
-            Some(source) if found as usize != expected => Err(Error::RankCount {
-                path: source.path.clone(),
-                found: found as u64,
-                expected: expected as u64,
-            }),
-            _ => Ok(self),
-        }
-    }
-
-    /// What stands below RANK, for the ranks named there.
-    fn messages(&self, size: usize) -> Result<Vec<(usize, Vec<u8>)>> {
-        let ranks = self.contents.as_ref().and_then(|c| c.tree().get(RANK));
-        let messages = ranks.iter().flat_map(|ranks| ranks.children());
-        let addressed = messages.map(|(key, tree)| {
-            let rank = exchange::destination(key.to_bytes(), size)?;
-            Ok((rank, tree.bytes().to_vec()))
-        });
-        addressed.collect()
-    }
-}
-
-fn scatter<C: Comm>(comm: &C, part: Result<Part>) -> Result<Tree> {
-    let messages = part.and_then(|part| part.messages(comm.size()));
-    let mut received = Tree::new();
-    exchange::exchange_packed(comm, messages, &mut received.edit(), Direction::Right)?;
-    Ok(received)
-}
-
-/// The level of the maps just read, as rank 0 knows it: it reads a map of every level.
-fn share_level<C: Comm>(comm: &C, level: i32) -> Result<i32> {
-    let mut bytes = level.to_le_bytes();
-    comm.bcast(0, &mut bytes)?;
-    Ok(i32::from_le_bytes(bytes))
-}
-
-impl Source {
-    fn of(prefix: &Path, entry: TreeRef) -> Result<Source> {
-        Ok(Source {
-            path: with_suffix(prefix, entry.value(FILE)?),
-            offset: entry.value_u64(OFFSET)?,
-        })
-    }
-
-    fn read(&self) -> Result<Option<Contents>> {
-        let fd = storage::file::open_read(&self.path)?;
-        storage::file::seek_to(&fd, self.offset)?;
-        file::read_packed(&self.path, &fd)
-    }
-
-    fn read_tree(&self) -> Result<Tree> {
-        let mut tree = Tree::new();
-        if let Some(contents) = self.read()? {
-            pack::merge_into(contents.tree().bytes(), tree.edit(), Order::AsPacked)?;
-        }
-        Ok(tree)
     }
 }
 
@@ -349,22 +310,30 @@ impl Source {
 /// Writes the trees below the ranks' keys in `data`, which is sorted by rank on the way.
 pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<()> {
     data.sort_int(false);
+    let previous = Previous::find(prefix)?;
+    let zeros = previous.free_zeros(prefix)?;
     let per_file = entries_per_file();
     let entries: Vec<_> = data.view().iter().collect();
     let mut map = Tree::new();
     let mut staged = Vec::new();
+    let mut names = Vec::new();
     map.edit().set_int(LEVEL, 1);
     for (number, part) in entries.chunks(per_file).enumerate() {
         let writer = number * per_file;
-        let name = suffix(0, writer);
+        let name = suffix(0, writer, zeros);
         staged.push(stage(prefix, &name, &part_of(part, ranks)?)?);
         let mut entry = map.edit().into_child(RANK).into_child(&rank_text(writer));
         entry.set_str(FILE, &name);
         entry.set_u64(OFFSET, 0);
+        names.push(name);
     }
     map.edit().set_int(RANKS, ranks);
-    staged.push(stage(prefix, c"", &map)?);
-    commit_all(staged)
+    let top = stage(prefix, c"", &map)?;
+    let paths: Vec<_> = staged.iter().map(|file| file.path.clone()).collect();
+    commit_all(staged).inspect_err(|_| discard(&paths))?;
+    commit_all([top])?;
+    previous.remove(prefix, &names);
+    Ok(())
 }
 
 fn part_of(entries: &[super::ElemRef], ranks: i32) -> Result<Tree> {
@@ -387,47 +356,6 @@ fn entries_per_file() -> usize {
     let asked = std::env::var_os("KVTREE_ENTRIES_PER_FILE");
     let asked = asked.and_then(|v| parse_rank(v.as_bytes()));
     asked.filter(|&n| n > 0).unwrap_or(ENTRIES_PER_FILE)
-}
-
-/// Merges into `data`, below each rank's key, the tree of that rank: all files in one process.
-pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
-    let top = Source {
-        path: prefix.to_owned(),
-        offset: 0,
-    };
-    let mut found = Tree::new();
-    let mut ranks_found = 0;
-    let map = top.read_tree()?;
-    let expected = map.view().value_u64(RANKS)?;
-    let mut to_read = vec![(map, u64::MAX)];
-    while let Some((content, above)) = to_read.pop() {
-        let level = content.view().value_u64(LEVEL)?;
-        let Some(below) = content.view().get(RANK) else {
-            continue;
-        };
-        if level >= above {
-            return Err(Error::MapLevel {
-                path: prefix.to_owned(),
-                level: level as i32,
-            });
-        }
-        if level == 0 {
-            ranks_found += below.len() as u64;
-            found.edit().merge(below)?;
-            continue;
-        }
-        for entry in below.iter().filter_map(|e| e.tree()) {
-            to_read.push((Source::of(prefix, entry)?.read_tree()?, level));
-        }
-    }
-    if ranks_found != expected {
-        return Err(Error::RankCount {
-            path: prefix.to_owned(),
-            found: ranks_found,
-            expected,
-        });
-    }
-    data.merge(found.view())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod index;
 mod raw;
+mod watch;
 
 use raw::*;
 pub use raw::{RawElem, RawTree};

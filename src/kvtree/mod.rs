@@ -20,6 +20,9 @@ pub mod value;
 pub use list::{Cursor, ElemRef, Filler, RawElem, RawTree, Tree, TreeMut, TreeRef};
 
 use crate::{comm, storage};
+use smallvec::SmallVec;
+use std::ffi::CStr;
+use std::fmt;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +32,7 @@ pub enum Error {
     #[error("file descriptor {0} is not open")]
     BadDescriptor(i32),
     #[error("key {0:?} is not set")]
-    NotSet(String),
+    NotSet(Key),
     #[error("key {key:?} must have exactly one value, it has {count}")]
     NotSingle { key: String, count: usize },
     #[error("{text:?} below key {key:?} is not {wanted}")]
@@ -59,10 +62,16 @@ pub enum Error {
         found: u64,
         expected: u64,
     },
-    #[error("the maps below {path} do not end: level {level} cannot follow", path = path.display())]
-    MapLevel { path: PathBuf, level: i32 },
+    #[error("{path}: level {level} cannot stand here in the maps", path = path.display())]
+    MapLevel { path: PathBuf, level: u64 },
+    #[error("{path} names {file:?}, which is named already", path = path.display())]
+    NamedTwice { path: PathBuf, file: String },
+    #[error("no names are left for new files beside {path}", path = .0.display())]
+    NoName(PathBuf),
     #[error("a message is addressed to {key:?}, which is not a rank in 0..{size}")]
     Destination { key: String, size: usize },
+    #[error("ranks name different roots")]
+    Roots,
     #[error(transparent)]
     Storage(#[from] storage::Error),
     #[error(transparent)]
@@ -70,6 +79,23 @@ pub enum Error {
     /// Another rank of the collective failed.
     #[error("rank {rank} failed: {text}")]
     Peer { rank: usize, text: String },
+}
+
+/// A key in an error. Its text is made when the error is shown.
+#[derive(PartialEq, Eq)]
+pub struct Key(SmallVec<[u8; 32]>);
+
+impl From<&CStr> for Key {
+    #[inline]
+    fn from(key: &CStr) -> Key {
+        Key(SmallVec::from_slice(key.to_bytes()))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(&self.0), f)
+    }
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -125,7 +125,7 @@ impl<'a> TreeRef<'a> {
 }
 
 fn not_set(key: &CStr) -> Error {
-    Error::NotSet(lossy(key))
+    Error::NotSet(key.into())
 }
 
 fn lossy(text: &CStr) -> String {

@@ -1,6 +1,7 @@
 //! What can go wrong, its code in PIO, and how all ranks learn of it.
 
 use crate::comm::{self, Comm, Op};
+use crate::reserve;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -134,6 +135,10 @@ pub fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
 
 /// As [`agree`]; `least` becomes the least of what all ranks gave, on the same way.
 pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> Result<T> {
+    let local = local.and_then(|value| match reserve::is_short() {
+        true => Err(Error::Memory(reserve::BYTES as u64)),
+        false => Ok(value),
+    });
     let own = match &local {
         Ok(_) => u64::MAX,
         Err(error) => (comm.rank() as u64) << 32 | u64::from(error.code() as u32),

@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::access::{self, Access};
 use super::engine::Means;
 use super::flow::{Have, Part};
-use super::header::{self, Header, Info, Record, StripeInfo};
+use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
-use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, names};
+use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, descriptors, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack::{self, Order};
-use crate::kvtree::value::rank_text;
 use crate::kvtree::{self, Tree};
-use crate::storage::file::{sync, write_full};
-use crate::storage::place::{attributes, create};
+use crate::protect::generation::Generation;
+use crate::storage::place::attributes;
 
 const TAG: Tag = 0x6170;
 
@@ -29,20 +29,42 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     let parent = &redset.parent;
     commit::resolve(parent, name)?;
     let config = Config::current();
-    let info = agree(parent, note_down(descriptor, files, config.checksums()))?;
+    let mut info = agree(parent, note_down(descriptor, files))?;
+    // Either all ranks write checksums and a generation, or none does.
+    info.generation = Generation::next(parent, found(name, descriptor), config.checksums())?;
+    for file in &mut info.files {
+        file.checksum = info.generation.map(|_| 0);
+    }
     let new_files = redset.redundancy_files(name)?;
     let [descriptor_file, redundancy_file] = &new_files[..] else {
         return Err(Error::Descriptor("it names no files".into()));
     };
     // The other ranks of the set wait for this one, so neither is left out when the other fails.
-    let described = write_descriptors(set, descriptor, descriptor_file);
-    let written = described.and(write_redundancy(set, info, redundancy_file, &config));
+    let described = descriptors::write(set, descriptor, info.generation, descriptor_file);
+    let written = match described {
+        // A rank has died: the others hear of it where all ranks agree, not in messages to each other.
+        Err(Error::Comm(_)) => described,
+        described => described.and(write_redundancy(set, info, redundancy_file, &config)),
+    };
     let in_order = [redundancy_file.clone(), descriptor_file.clone()];
     commit::commit(parent, &in_order, written)
 }
 
+/// The highest generation that is found here under the name. What cannot be read has none.
+fn found(name: &OsStr, descriptor: &Descriptor) -> Option<Generation> {
+    let file = names::descriptor_file(name, descriptor.world_rank);
+    let before = descriptors::noted(&file, descriptor.world_rank);
+    let before = before.map(|noted| noted.descriptor);
+    let before = before.filter(|before| before != descriptor);
+    let headers = before.iter().chain([descriptor]).filter_map(|descriptor| {
+        let read = Header::read(&names::redundancy_file(name, descriptor));
+        read.ok()??.0.generation()
+    });
+    headers.chain(descriptors::highest(&file)).max()
+}
+
 /// What this rank protects.
-fn note_down(descriptor: &Descriptor, files: &[PathBuf], checksums: bool) -> Result<Info> {
+fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
     let record = |path: &PathBuf| {
         let bad = |what: &str| Error::BadFile {
             path: path.clone(),
@@ -55,38 +77,15 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf], checksums: bool) -> Res
         Ok(Record {
             path: path.clone(),
             attributes,
-            checksum: checksums.then_some(0),
+            checksum: None,
         })
     };
-    Ok(Info {
+    Info {
         descriptor: descriptor.clone(),
         files: files.iter().map(record).collect::<Result<_>>()?,
-    })
-}
-
-/// Writes the descriptors of this rank and its left neighbours.
-pub(super) fn write_descriptors<C: Comm>(
-    set: &Set<C>,
-    descriptor: &Descriptor,
-    file: &Path,
-) -> Result<()> {
-    let own = descriptor.to_tree();
-    let copies = descriptor.scheme.copies();
-    let mut all = Tree::new();
-    let mut edit = all.edit();
-    let mut note = |rank: usize, tree: Tree| {
-        let key = rank_text(set.map[rank]);
-        edit.child(&key).set(c"DESC", Some(tree));
-    };
-    for (rank, tree) in give_to_right(&set.comm, copies, &own)? {
-        note(rank, tree);
+        generation: None,
     }
-    note(descriptor.rank, own);
-    header::sort(all.edit());
-    let bytes = kvtree::file::persisted(all.view())?;
-    let fd = create(&names::part(file), 0o666)?;
-    write_full(&fd, &bytes)?;
-    Ok(sync(&fd)?)
+    .checked()
 }
 
 /// Gives a tree to the `copies` right neighbours and returns those of the left ones. All ranks come out
@@ -118,7 +117,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
 pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Info>> {
     let copies = own.descriptor.scheme.copies();
     let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
-    for (rank, tree) in give_to_right(comm, copies, &own.to_tree())? {
+    for (rank, tree) in give_to_right(comm, copies, &own.to_tree()?)? {
         infos.insert(rank, Info::from_tree(tree.view())?);
     }
     Ok(infos)
@@ -132,8 +131,9 @@ fn write_redundancy<C: Comm>(
 ) -> Result<()> {
     let comm = &set.comm;
     let rank = info.descriptor.rank;
-    let bytes = gather_u64(comm, info.bytes())?;
-    let pieces = Pieces::planned(info.descriptor.scheme, bytes);
+    let checksums = info.generation.is_some();
+    let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
+    let pieces = Pieces::planned(info.descriptor.scheme, bytes)?;
     let lengths = pieces.lengths(rank);
     let mut header = Header {
         rank,
@@ -142,20 +142,20 @@ fn write_redundancy<C: Comm>(
             chunk,
             map: set.map.clone(),
         }),
-        checksums: vec![0; if config.checksums() { lengths.len() } else { 0 }],
+        checksums: vec![0; if checksums { lengths.len() } else { 0 }],
     };
     let unfinished = header.to_bytes();
     let length = unfinished.as_ref().map_or(0, |bytes| bytes.len() as u64);
     let located = info
         .files
         .iter()
-        .map(|file| (file.clone(), file.path.clone()));
-    let summed = config.checksums() && !matches!(pieces, Pieces::Copies(_));
+        .map(|file| (file.clone(), file.path.clone().into()));
+    let summed = checksums && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
-        Data::new(located.collect(), config.checksums()),
-        Payload::new(names::part(file), length, lengths, summed),
+        Data::new(located.collect(), checksums),
+        Payload::new(names::part(file).into(), length, lengths, summed),
     );
-    let begun = unfinished.and(member.payload.begin());
+    let begun = unfinished.and(member.payload.begin(access, None));
     let have = vec![
         Have {
             data: true,
@@ -163,8 +163,12 @@ fn write_redundancy<C: Comm>(
         };
         comm.size()
     ];
-    let flows = pieces.flows(&have).unwrap_or_default();
+    let flows = pieces.flows(&have)?;
+    let flows = flows.ok_or(Error::Broken("nothing is lost, and it is too much"))?;
     let ran = set.carry_out(&flows, Means::usual(config), &mut member);
+    if let Err(Error::Comm(_)) = ran {
+        return ran;
+    }
     // SINGLE has no flows: what nobody needed has not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun
@@ -178,8 +182,9 @@ fn write_redundancy<C: Comm>(
         header.checksums = match &pieces {
             // Nothing is computed from copies on the way, so they are what their owners have read.
             Pieces::Copies(_) => left_neighbours(&info.descriptor)
-                .map(|rank| header.infos[&rank].checksum())
-                .collect(),
+                .map(|rank| header.infos.get(&rank)?.checksum())
+                .collect::<Option<_>>()
+                .ok_or(Error::Broken("a copy has no checksum"))?,
             _ => member.payload.checksums(),
         };
     }
@@ -190,12 +195,4 @@ fn write_redundancy<C: Comm>(
 /// The ranks whose copies this rank keeps, nearest first.
 fn left_neighbours(of: &Descriptor) -> impl Iterator<Item = usize> {
     (1..=of.scheme.copies()).map(|distance| of.left(distance))
-}
-
-/// The number of each rank.
-pub(super) fn gather_u64<C: Comm>(comm: &C, number: u64) -> Result<Vec<u64>> {
-    let mut all = vec![0; 8 * comm.size()];
-    comm.allgather(&number.to_le_bytes(), &mut all)?;
-    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
-    Ok(numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }

@@ -4,15 +4,20 @@
 //! them to `.ready`; when all have done that, to their final names. So after a crash, one `.ready` file
 //! anywhere says that the files of all ranks are complete, and they are carried through to their final
 //! names; without one, no rank has given up its old files, and what is left of the new ones is removed.
+//!
+//! That holds for files of one apply. A rank may come back with what is left of an earlier one, so ranks
+//! carry through only what has the generation of the `.ready` file, and that only if it was not given up
+//! meanwhile.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Descriptor, Result, agree, names};
+use super::descriptors::noted;
+use super::{Error, Result, agree, names};
 use crate::comm::{Comm, Op};
-use crate::kvtree::value::rank_text;
-use crate::kvtree::{self, Tree};
+use crate::protect::generation::Generation;
 use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::wire::{gather, put, take};
 
 /// Gives the files, which were written as `.part`, their final names, or removes them all if a rank has
 /// failed to write its own. The last file is the one that says that the others exist.
@@ -65,13 +70,75 @@ fn rename_back(files: &[PathBuf]) -> Result<()> {
 /// Called by all ranks of `parent`; all return the same verdict.
 pub(super) fn resolve<C: Comm>(parent: &C, name: &OsStr) -> Result<()> {
     let left = agree(parent, Left::find(name, parent.rank()))?;
-    let mut seen = [u64::from(left.is_ready), left.files.len() as u64];
+    let mut seen = [left.is_ready.into(), left.files.len() as u64];
     parent.allreduce(Op::Max, &mut seen)?;
     match seen {
         [0, 0] => Ok(()),
         [0, _] => agree(parent, left.remove()),
-        _ => agree(parent, left.carry_through()),
+        _ => {
+            let standing = noted(&names::descriptor_file(name, parent.rank()), parent.rank());
+            let remains = Remains {
+                standing: standing.and_then(|noted| noted.generation),
+                is_ready: left.is_ready,
+                left: left.generation,
+            };
+            let mut told = Vec::new();
+            remains.put(&mut told);
+            let told = gather(parent, &told)?;
+            let all = told.iter().map(|bytes| Remains::take(&mut &bytes[..]));
+            let all = all.collect::<Option<Vec<_>>>();
+            let all = all.ok_or(Error::Broken("a rank tells nonsense"))?;
+            let is_of_it = left.generation.is_some() && left.generation == completed(&all);
+            let ended = match is_of_it {
+                true => left.carry_through(),
+                false => left.remove(),
+            };
+            agree(parent, ended)
+        }
     }
+}
+
+/// What a rank has of a commit that did not end, and of the last one that did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Remains {
+    is_ready: bool,
+    /// Of the files that are left, if there are any.
+    left: Option<Option<Generation>>,
+    /// Of the files that have their final names, if they name one.
+    standing: Option<Generation>,
+}
+
+impl Remains {
+    fn put(&self, bytes: &mut Vec<u8>) {
+        put(bytes, &[self.is_ready.into(), self.left.is_some().into()]);
+        put(bytes, &Generation::numbers(self.left.flatten()));
+        put(bytes, &Generation::numbers(self.standing));
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Remains> {
+        let [is_ready, is_left] = take(bytes)?;
+        let generation = Generation::from_numbers(take(bytes)?);
+        Some(Remains {
+            is_ready: is_ready != 0,
+            left: (is_left != 0).then_some(generation),
+            standing: Generation::from_numbers(take(bytes)?),
+        })
+    }
+}
+
+/// The generation that is carried through, if any: the newest of those that are ready. One that a single rank has while
+/// others stand together behind another was given up, when that rank was away.
+fn completed(all: &[Remains]) -> Option<Option<Generation>> {
+    let ready = all.iter().filter(|remains| remains.is_ready);
+    let newest = ready.filter_map(|remains| remains.left).max()?;
+    let supports = |remains: &&Remains| {
+        let stands = newest.is_some() && remains.standing == newest;
+        stands || remains.left == Some(newest)
+    };
+    let stands_apart = |remains: &&Remains| remains.standing.is_some() && !supports(remains);
+    let supporters = all.iter().filter(supports).count();
+    let others = all.iter().filter(stands_apart).count();
+    (newest.is_none() || supporters > 1 || others < 2).then_some(newest)
 }
 
 /// What is left on this rank of a commit that did not end.
@@ -79,33 +146,40 @@ struct Left {
     /// Final names of the files that lie beside them as `.part` or `.ready`.
     files: Vec<PathBuf>,
     is_ready: bool,
+    /// Of the files, if there are any.
+    generation: Option<Option<Generation>>,
 }
 
 impl Left {
     fn find(name: &OsStr, world_rank: usize) -> Result<Left> {
         let descriptor_file = names::descriptor_file(name, world_rank);
-        let redundancy_file = [names::ready, names::part]
+        let described = [names::ready, names::part]
             .iter()
-            .find_map(|place| described(&place(&descriptor_file), world_rank))
-            .map(|descriptor| names::redundancy_file(name, &descriptor));
+            .find_map(|place| noted(&place(&descriptor_file), world_rank));
+        let redundancy_file = described
+            .as_ref()
+            .map(|noted| names::redundancy_file(name, &noted.descriptor));
         let candidates = redundancy_file.into_iter().chain([descriptor_file]);
-        let mut left = Left {
-            files: Vec::new(),
-            is_ready: false,
-        };
+        let (mut files, mut any_is_ready) = (Vec::new(), false);
         for file in candidates {
             let is_ready = attributes(&names::ready(&file))?.is_some();
             if is_ready || attributes(&names::part(&file))?.is_some() {
-                left.is_ready |= is_ready;
-                left.files.push(file);
+                any_is_ready |= is_ready;
+                files.push(file);
             }
         }
-        Ok(left)
+        let generation = described.and_then(|noted| noted.generation);
+        Ok(Left {
+            is_ready: any_is_ready,
+            generation: (!files.is_empty()).then_some(generation),
+            files,
+        })
     }
 
     fn remove(self) -> Result<()> {
         for file in self.files {
             remove(&names::part(&file))?;
+            remove(&names::ready(&file))?;
         }
         Ok(())
     }
@@ -124,20 +198,61 @@ impl Left {
     }
 }
 
-/// The descriptor of a rank in a descriptor file, if it is complete.
-pub(super) fn described(path: &Path, world_rank: usize) -> Option<Descriptor> {
-    let descriptors = read_descriptors(path).ok()??;
-    let own = descriptors.view().get(&rank_text(world_rank))?;
-    Descriptor::from_tree(own.get(c"DESC")?).ok()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The tree of a descriptor file; `None` if there is no file.
-pub(super) fn read_descriptors(path: &Path) -> Result<Option<Tree>> {
-    let fd = match crate::storage::file::open_read(path) {
-        Err(error) if error.is_absent() => return Ok(None),
-        outcome => outcome?,
-    };
-    let mut tree = Tree::new();
-    kvtree::file::read_fd(path, fd, tree.edit())?;
-    Ok(Some(tree))
+    #[test]
+    fn what_one_rank_has_and_others_gave_up_is_not_completed() {
+        let [old, new] =
+            [(4, 1), (5, 2)].map(|(counter, random)| Some(Generation::new(counter, random)));
+        let stands = |standing| Remains {
+            is_ready: false,
+            left: None,
+            standing,
+        };
+        let ready = |left, standing| Remains {
+            is_ready: true,
+            left: Some(left),
+            standing,
+        };
+        let part = |left, standing| Remains {
+            is_ready: false,
+            ..ready(left, standing)
+        };
+        // Some have renamed already, or none but one.
+        assert_eq!(
+            completed(&[stands(new), ready(new, old), stands(new)]),
+            Some(new)
+        );
+        assert_eq!(
+            completed(&[part(new, old), ready(new, old), part(new, old)]),
+            Some(new)
+        );
+        // The others have lost their files, or there is one other.
+        assert_eq!(
+            completed(&[stands(None), ready(new, old), stands(None)]),
+            Some(new)
+        );
+        assert_eq!(completed(&[stands(old), ready(new, old)]), Some(new));
+        // The others gave it up, or went on.
+        assert_eq!(
+            completed(&[stands(old), ready(new, old), stands(old)]),
+            None
+        );
+        assert_eq!(
+            completed(&[stands(new), ready(old, old), stands(new)]),
+            None
+        );
+        assert_eq!(
+            completed(&[part(new, new), ready(old, old), part(new, new)]),
+            None
+        );
+        // Files without names are completed as they always were.
+        assert_eq!(
+            completed(&[ready(None, None), part(None, old), stands(old)]),
+            Some(None)
+        );
+        assert_eq!(completed(&[part(None, None), stands(old)]), None);
+    }
 }

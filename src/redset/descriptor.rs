@@ -52,6 +52,27 @@ impl Scheme {
         }
     }
 
+    /// As ranks tell each other.
+    pub(super) fn numbers(self) -> [u64; 2] {
+        match self {
+            Self::Single => [0, 0],
+            Self::Partner { replicas } => [1, replicas as u64],
+            Self::Xor => [2, 0],
+            Self::ReedSolomon { k } => [3, k as u64],
+        }
+    }
+
+    pub(super) fn from_numbers([kind, count]: [u64; 2]) -> Option<Scheme> {
+        let count = usize::try_from(count).ok()?;
+        match kind {
+            0 => Some(Self::Single),
+            1 => Some(Self::Partner { replicas: count }),
+            2 => Some(Self::Xor),
+            3 => Some(Self::ReedSolomon { k: count }),
+            _ => None,
+        }
+    }
+
     /// Whether a set of `ranks` ranks can be protected so.
     pub(super) fn check(self, ranks: usize) -> Result<()> {
         let fits = match self {
@@ -162,6 +183,12 @@ impl Descriptor {
             true => Ok(()),
             false => Err(Error::Descriptor(format!("{self:?}"))),
         }
+    }
+
+    /// Whether both are places in one set that is protected in the same way.
+    pub(super) fn is_of_same_set(&self, other: &Descriptor) -> bool {
+        let set = |d: &Descriptor| (d.scheme, d.groups, d.group, d.ranks, d.world_ranks);
+        set(self) == set(other)
     }
 
     /// The rank `distance` to the left in the set.

@@ -15,12 +15,13 @@ use std::ops::Range;
 use super::engine::Means;
 use super::flow::{Flow, Part, Place};
 use super::member::{Member, open_one};
-use super::reach::{Extent, Reach, put, take};
+use super::reach::{Extent, Reach};
 use super::sums::{Sum, Sums};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::storage::block_file::BlockFile;
 use crate::storage::place::open_same;
+use crate::wire::{put, take};
 use crate::{erasure, log};
 
 const TAG: Tag = 0x6472;

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::flow::{Flow, Part, Place, Workers};
-use super::{Config, Result};
+use super::{Config, Error, Result};
 use crate::comm::{Comm, Tag, Underway};
 use crate::erasure;
 
@@ -322,7 +322,7 @@ impl<C: Comm, S: Streams> Machine<'_, C, S> {
     fn read(&mut self, cuts: Vec<Cut>) -> Result<Gathering<C>> {
         let mut step = Step::default();
         for cut in cuts {
-            step.add(self.rank, cut, &self.flows[cut.flow]);
+            step.add(self.rank, cut, &self.flows[cut.flow])?;
         }
         let mut sends = Vec::new();
         for own in &mut step.reads {
@@ -423,19 +423,20 @@ impl<C: Comm, S: Streams> Machine<'_, C, S> {
 }
 
 impl Step {
-    fn add(&mut self, rank: usize, cut: Cut, flow: &Flow) {
+    fn add(&mut self, rank: usize, cut: Cut, flow: &Flow) -> Result<()> {
         match &flow.workers {
             Workers::AtTargets => {
                 let workers: Vec<_> = flow.targets.iter().map(|target| target.rank).collect();
                 self.add_reads(rank, cut, flow, &workers);
                 for (row, worker) in workers.into_iter().enumerate() {
-                    self.add_task(rank, cut, flow, worker, row..row + 1);
+                    self.add_task(rank, cut, flow, worker, row..row + 1)?;
                 }
+                Ok(())
             }
             Workers::InTurn(ranks) => {
                 let worker = ranks[(cut.index + cut.flow) % ranks.len()];
                 self.add_reads(rank, cut, flow, &[worker]);
-                self.add_task(rank, cut, flow, worker, 0..flow.rows.len());
+                self.add_task(rank, cut, flow, worker, 0..flow.rows.len())
             }
         }
     }
@@ -451,7 +452,14 @@ impl Step {
         }));
     }
 
-    fn add_task(&mut self, rank: usize, cut: Cut, flow: &Flow, worker: usize, rows: Range<usize>) {
+    fn add_task(
+        &mut self,
+        rank: usize,
+        cut: Cut,
+        flow: &Flow,
+        worker: usize,
+        rows: Range<usize>,
+    ) -> Result<()> {
         let targets = flow.targets[rows.clone()]
             .iter()
             .map(|target| cut.of(*target));
@@ -459,14 +467,14 @@ impl Step {
             let own = targets.filter(|target| target.rank == rank);
             self.returns
                 .extend(own.map(|target| (cut.arrival(worker), target)));
-            return;
+            return Ok(());
         }
         let targets = targets.collect();
         let inputs = flow
             .sources
             .iter()
             .map(|source| self.input(rank, cut, *source));
-        let inputs = inputs.collect();
+        let inputs = inputs.collect::<Result<_>>()?;
         self.tasks.push(Task {
             flow: cut.flow,
             length: cut.length,
@@ -474,16 +482,18 @@ impl Step {
             rows,
             targets,
         });
+        Ok(())
     }
 
-    fn input(&mut self, rank: usize, cut: Cut, source: Place) -> Input {
+    fn input(&mut self, rank: usize, cut: Cut, source: Place) -> Result<Input> {
         if source.rank != rank {
             self.gathers.push(cut.arrival(source.rank));
-            return Input::Gathered(self.gathers.len() - 1);
+            return Ok(Input::Gathered(self.gathers.len() - 1));
         }
         let place = cut.of(source);
         let own = self.reads.iter().rposition(|read| read.place == place);
-        Input::Read(own.unwrap_or(0))
+        let own = own.ok_or(Error::Broken("a block is computed with that is not read"))?;
+        Ok(Input::Read(own))
     }
 }
 

@@ -5,6 +5,7 @@
 //! have their data, which have their redundancy. `engine` carries the list out.
 
 use super::layout::{Copies, Role, Stripes};
+use super::{Error, Result};
 use crate::erasure::{gf, matrix};
 
 /// One of the two byte streams of a rank.
@@ -114,12 +115,16 @@ pub(super) fn copy(copies: &Copies, have: &[Have]) -> Flows {
 }
 
 /// What completes a set under XOR or RS; `parity` has the coefficient of each rank in each row.
-pub(super) fn solve(stripes: &Stripes, parity: &[Vec<u8>], have: &[Have]) -> Flows {
+pub(super) fn solve(stripes: &Stripes, parity: &[Vec<u8>], have: &[Have]) -> Result<Flows> {
     let all = (0..stripes.ranks).map(|stripe| Stripe::new(stripes, stripe, have));
     let incomplete = all.filter(|stripe| !stripe.is_complete());
-    let mut flows: Vec<_> = incomplete
-        .map(|stripe| stripe.flow(parity))
-        .collect::<Option<_>>()?;
+    let mut flows = Vec::new();
+    for stripe in incomplete {
+        match stripe.flow(parity)? {
+            Some(flow) => flows.push(flow),
+            None => return Ok(None),
+        }
+    }
     // Every rank is the only target of one stripe, so the work is spread already.
     let encodes = have.iter().all(|have| have.data && !have.payload);
     if encodes && stripes.k == 1 {
@@ -127,7 +132,7 @@ pub(super) fn solve(stripes: &Stripes, parity: &[Vec<u8>], have: &[Have]) -> Flo
             .iter_mut()
             .for_each(|flow| flow.workers = Workers::AtTargets);
     }
-    Some(flows)
+    Ok(Some(flows))
 }
 
 /// The ranks of one stripe by what they contribute.
@@ -172,12 +177,12 @@ impl<'a> Stripe<'a> {
     }
 
     /// The flow that completes the stripe, if enough is left of it.
-    fn flow(mut self, parity: &[Vec<u8>]) -> Option<Flow> {
+    fn flow(mut self, parity: &[Vec<u8>]) -> Result<Option<Flow>> {
         if self.lost_data.len() > self.parity.len() {
-            return None;
+            return Ok(None);
         }
         self.parity.truncate(self.lost_data.len());
-        let lost_rows = self.rows_of_lost_data(parity);
+        let lost_rows = self.rows_of_lost_data(parity)?;
         let lost_parity = self.lost_parity.iter();
         let rows_of_parity = lost_parity.map(|(row, _)| self.row_of(&parity[*row], &lost_rows));
         let rows = lost_rows.iter().cloned().chain(rows_of_parity).collect();
@@ -185,30 +190,33 @@ impl<'a> Stripe<'a> {
         let sources: Vec<usize> = self.data.iter().chain(holders).copied().collect();
         let lost_holders = self.lost_parity.iter().map(|(_, rank)| rank);
         let targets = self.lost_data.iter().chain(lost_holders);
-        Some(Flow {
+        Ok(Some(Flow {
             length: self.stripes.chunk,
             sources: sources.iter().map(|&rank| self.place(rank)).collect(),
             targets: targets.map(|&rank| self.place(rank)).collect(),
             rows,
             workers: Workers::InTurn(sources),
-        })
+        }))
     }
 
     /// For each lost data chunk the coefficients of the sources: first the data chunks that are left,
     /// then as many parity chunks as data chunks are lost.
-    fn rows_of_lost_data(&self, parity: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    fn rows_of_lost_data(&self, parity: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+        if self.lost_data.is_empty() {
+            return Ok(Vec::new());
+        }
         let equations: Vec<_> = self
             .parity
             .iter()
             .map(|(row, _)| &parity[*row][..])
             .collect();
-        // With nothing lost there is nothing to solve; otherwise the coding matrix can be solved.
-        let solved = matrix::rebuild_rows(&equations, &self.lost_data).unwrap_or_default();
+        let solved = matrix::rebuild_rows(&equations, &self.lost_data)
+            .ok_or(Error::Broken("the coding matrix cannot be solved"))?;
         let of_sources = |row: &Vec<u8>| {
             let columns = self.data.iter().chain(&self.lost_data);
             columns.map(|&column| row[column]).collect()
         };
-        solved.iter().map(of_sources).collect()
+        Ok(solved.iter().map(of_sources).collect())
     }
 
     /// The coefficients of the sources for a parity row, once the lost data are replaced by theirs.

@@ -4,19 +4,23 @@
 //! Trees are sorted before they are written, so that the same set always gives the same bytes. Checksums
 //! stand under keys that other readers of the format skip, and have a fixed width: the length of a header
 //! is known before the checksums are. Those of the redundancy stand below the rank that has it: upstream makes a
-//! lost header from that of a neighbour, with all keys that it does not know.
+//! lost header from that of a neighbour, with all keys that it does not know. The generation of the apply stands
+//! in what is said about each rank, which upstream hands on whole.
+//!
+//! Numbers are checked where they are read: whoever has a header may add up what it says.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
+use std::hash::BuildHasher;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::sums::joined;
 use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
-use crate::kvtree::{self, Tree, TreeMut, TreeRef};
-use crate::storage::file::open_read;
-use crate::storage::place::{Attributes, Time};
+use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
+use crate::protect::generation::{Claim, Generation};
+use crate::storage::place::{Attributes, Place, Time};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -26,6 +30,10 @@ const RANKS: &CStr = c"RANKS";
 const GROUP: &CStr = c"GROUP";
 const CHUNK: &CStr = c"CHUNK";
 const CHECKSUM: &CStr = c"CRC32";
+const GENERATION: &CStr = c"GENERATION";
+/// No file is longer, so no sum of lengths is.
+const LONGEST: u64 = i64::MAX as u64;
+const SECOND: u64 = 1_000_000_000;
 
 /// A file as it was when it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +48,8 @@ pub(super) struct Record {
 pub(super) struct Info {
     pub(super) descriptor: Descriptor,
     pub(super) files: Vec<Record>,
+    /// Of the apply that noted it down; older files and those of other libraries have none.
+    pub(super) generation: Option<Generation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,38 +73,50 @@ pub(super) struct StripeInfo {
 impl Info {
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
+        // `note_down` and `from_tree` have checked that the sum is a number.
         self.files.iter().map(|file| file.attributes.size).sum()
     }
 
-    /// Of all files one after the other.
-    pub(super) fn checksum(&self) -> u32 {
+    /// The same, if the files together are no longer than one could be.
+    pub(super) fn checked(self) -> Result<Info> {
+        let mut sizes = self.files.iter().map(|file| file.attributes.size);
+        let sum = sizes.try_fold(0u64, |sum, size| sum.checked_add(size));
+        match sum.is_some_and(|sum| sum <= LONGEST) {
+            true => Ok(self),
+            false => Err(out_of_range(c"SIZE", u64::MAX)),
+        }
+    }
+
+    /// Of all files one after the other; `None` if one of them has none.
+    pub(super) fn checksum(&self) -> Option<u32> {
         let files = self.files.iter();
-        joined(files.map(|file| (file.checksum.unwrap_or(0), file.attributes.size)))
+        let each = files.map(|file| Some((file.checksum?, file.attributes.size)));
+        Some(joined(each.collect::<Option<Vec<_>>>()?.into_iter()))
     }
 
     pub(super) fn has_checksums(&self) -> bool {
         self.files.iter().any(|file| file.checksum.is_some())
     }
 
-    fn fill(&self, mut tree: TreeMut) {
+    fn fill(&self, mut tree: TreeMut) -> Result<()> {
         tree.set(DESCRIPTORS, Some(self.descriptor.to_tree()));
         tree.set_u64(FILES, self.files.len() as u64);
         let mut list = tree.child(FILE);
         for (index, file) in self.files.iter().enumerate() {
             let path = file.path.as_os_str().as_bytes();
-            // A path that C could not have handed over has no place in the tree.
-            let path = CString::new(path).unwrap_or_default();
-            file.fill(list.child(&rank_text(index)).into_child(&path));
+            let path = CString::new(path).map_err(|_| bad(&file.path, "its name has a zero"))?;
+            file.fill(list.child(&rank_text(index)).into_child(&path))?;
         }
         if self.files.is_empty() {
             tree.unset(FILE);
         }
+        set_generation(tree, self.generation)
     }
 
-    pub(super) fn to_tree(&self) -> Tree {
+    pub(super) fn to_tree(&self) -> Result<Tree> {
         let mut tree = Tree::new();
-        self.fill(tree.edit());
-        tree
+        self.fill(tree.edit())?;
+        Ok(tree)
     }
 
     pub(super) fn from_tree(tree: TreeRef) -> Result<Info> {
@@ -106,11 +128,41 @@ impl Info {
             let file = entry.and_then(|entry| entry.tree()?.first());
             file.ok_or_else(|| absent(FILE)).and_then(Record::read)
         };
-        Ok(Info {
+        Info {
             descriptor: Descriptor::from_tree(descriptor)?,
             files: (0..count).map(record).collect::<Result<_>>()?,
-        })
+            generation: generation_in(tree)?,
+        }
+        .checked()
     }
+
+    /// Tells apart what two applies say about a rank, whether or not they have names.
+    fn fingerprint(&self) -> Result<u64> {
+        let mut nameless = self.to_tree()?;
+        nameless.edit().unset(GENERATION);
+        let bytes = pack::packed(Some(nameless.view()))?;
+        Ok(foldhash::quality::FixedState::default().hash_one(bytes))
+    }
+}
+
+/// The generation that a tree names; what is there and none is an error.
+pub(super) fn generation_in(tree: TreeRef) -> Result<Option<Generation>> {
+    if tree.get(GENERATION).is_none() {
+        return Ok(None);
+    }
+    let text = tree.value(GENERATION)?.to_string_lossy();
+    match Generation::from_text(&text) {
+        Some(generation) => Ok(Some(generation)),
+        None => Err(Error::Descriptor(format!("GENERATION is {text}"))),
+    }
+}
+
+/// Notes down a generation where [`generation_in`] finds it.
+pub(super) fn set_generation(mut tree: TreeMut, generation: Option<Generation>) -> Result<()> {
+    if let Some(generation) = generation {
+        tree.set_str(GENERATION, &text(generation.to_text())?);
+    }
+    Ok(())
 }
 
 /// The numbers of a file, in no particular order.
@@ -136,49 +188,76 @@ fn numbers(attributes: &Attributes) -> [(&'static CStr, u64); 10] {
 }
 
 impl Record {
-    fn fill(&self, mut tree: TreeMut) {
+    fn fill(&self, mut tree: TreeMut) -> Result<()> {
         for (key, number) in numbers(&self.attributes) {
             tree.set_u64(key, number);
         }
         if let Some(checksum) = self.checksum {
-            tree.set_str(CHECKSUM, &checksum_text(checksum));
+            tree.set_str(CHECKSUM, &checksum_text(checksum)?);
         }
+        Ok(())
     }
 
     fn read(entry: kvtree::ElemRef) -> Result<Record> {
         let tree = entry.tree().ok_or_else(|| absent(FILE))?;
         let time = |seconds: &CStr, nanoseconds: &CStr| -> Result<Time> {
             Ok(Time {
+                // Times before 1970 are written as the numbers that they are without a sign.
                 seconds: tree.value_u64(seconds)? as i64,
-                nanoseconds: tree.value_u64(nanoseconds)? as i64,
+                nanoseconds: below(tree, nanoseconds, SECOND)? as i64,
             })
         };
+        let checksum = match tree.get(CHECKSUM) {
+            Some(_) => Some(parse_checksum(tree.value(CHECKSUM)?)?),
+            None => None,
+        };
+        let number = |key: &CStr| -> Result<u32> { Ok(below(tree, key, 1 << 32)? as u32) };
         Ok(Record {
             path: OsStr::from_bytes(entry.key_bytes()).into(),
             attributes: Attributes {
-                mode: tree.value_u64(c"MODE")? as u32,
-                uid: tree.value_u64(c"UID")? as u32,
-                gid: tree.value_u64(c"GID")? as u32,
-                size: tree.value_u64(c"SIZE")?,
+                mode: number(c"MODE")?,
+                uid: number(c"UID")?,
+                gid: number(c"GID")?,
+                size: below(tree, c"SIZE", LONGEST)?,
                 atime: time(c"ATIME_SECS", c"ATIME_NSECS")?,
                 mtime: time(c"MTIME_SECS", c"MTIME_NSECS")?,
                 ctime: time(c"CTIME_SECS", c"CTIME_NSECS")?,
             },
-            checksum: tree.first_value(CHECKSUM).and_then(parse_checksum),
+            checksum,
         })
     }
 }
 
-fn checksum_text(checksum: u32) -> CString {
-    CString::new(format!("{checksum:08x}")).unwrap_or_default()
+/// A number that must be less than `limit`.
+fn below(tree: TreeRef, key: &CStr, limit: u64) -> Result<u64> {
+    let value = tree.value_u64(key)?;
+    match value < limit {
+        true => Ok(value),
+        false => Err(out_of_range(key, value)),
+    }
 }
 
-fn parse_checksum(text: &CStr) -> Option<u32> {
-    u32::from_str_radix(text.to_str().ok()?, 16).ok()
+fn out_of_range(key: &CStr, value: u64) -> Error {
+    let key = key.to_string_lossy();
+    Error::Descriptor(format!("{key} is out of range with {value}"))
+}
+
+fn text(text: String) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::Descriptor("a text has a zero".into()))
+}
+
+fn checksum_text(checksum: u32) -> Result<CString> {
+    text(format!("{checksum:08x}"))
+}
+
+fn parse_checksum(text: &CStr) -> Result<u32> {
+    let number = text.to_str().ok();
+    let number = number.and_then(|text| u32::from_str_radix(text, 16).ok());
+    number.ok_or_else(|| Error::Descriptor(format!("CRC32 is {}", text.to_string_lossy())))
 }
 
 fn absent(key: &CStr) -> Error {
-    kvtree::Error::NotSet(key.to_string_lossy().into_owned()).into()
+    kvtree::Error::NotSet(key.into()).into()
 }
 
 impl Header {
@@ -188,7 +267,7 @@ impl Header {
         let mut edit = tree.edit();
         edit.set_u64(RANK, self.rank as u64);
         for (rank, info) in &self.infos {
-            info.fill(edit.child(DESCRIPTORS).into_child(&rank_text(*rank)));
+            info.fill(edit.child(DESCRIPTORS).into_child(&rank_text(*rank)))?;
         }
         if let Some(stripes) = &self.stripes {
             edit.set_u64(CHUNK, stripes.chunk);
@@ -201,7 +280,7 @@ impl Header {
         }
         for (index, checksum) in self.checksums.iter().enumerate() {
             let mut list = edit.child(CHECKSUM).into_child(&rank_text(self.rank));
-            list.set_str(&rank_text(index), &checksum_text(*checksum));
+            list.set_str(&rank_text(index), &checksum_text(*checksum)?);
         }
         sort(tree.edit());
         Ok(kvtree::file::persisted(tree.view())?)
@@ -209,7 +288,13 @@ impl Header {
 
     /// The header of the file at `path` and its length; `None` if there is no file.
     pub(super) fn read(path: &Path) -> Result<Option<(Header, u64)>> {
-        let fd = match open_read(path) {
+        Header::read_at(&path.to_owned().into())
+    }
+
+    /// As [`Header::read`].
+    pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
+        let path = place.path();
+        let fd = match place.open_read() {
             Err(error) if error.is_absent() => return Ok(None),
             outcome => outcome?,
         };
@@ -238,21 +323,56 @@ impl Header {
             Some(_) => Some(StripeInfo::from_tree(tree)?),
             None => None,
         };
-        let mut checksums = BTreeMap::new();
-        let own = tree
-            .get(CHECKSUM)
-            .and_then(|list| list.get(&rank_text(rank)));
-        for entry in own.iter().flat_map(|list| list.iter()) {
-            let value = entry
-                .tree()
-                .and_then(|tree| parse_checksum(tree.first()?.key()?));
-            checksums.extend(parse_rank(entry.key_bytes()).zip(value));
-        }
-        Ok(Header {
+        let header = Header {
             rank,
             infos,
             stripes,
-            checksums: checksums.into_values().collect(),
+            checksums: checksums_of(tree, rank)?,
+        };
+        match header.contradiction() {
+            Some(what) => Err(bad(path, what)),
+            None => Ok(header),
+        }
+    }
+
+    /// What two parts of it cannot both mean.
+    fn contradiction(&self) -> Option<&'static str> {
+        let own = &self.own().descriptor;
+        let others = || {
+            self.infos
+                .values()
+                .filter(|info| info.descriptor.rank != self.rank)
+        };
+        if others().any(|info| !info.descriptor.is_of_same_set(own)) {
+            return Some("its ranks are of different sets");
+        }
+        let mut named = self.infos.values().filter_map(|info| info.generation);
+        if named.any(|generation| self.generation() != Some(generation)) {
+            return Some("it mixes generations");
+        }
+        let stripes = self.stripes.as_ref();
+        stripes.and_then(
+            |stripes| match stripes.chunk.checked_mul(own.ranks as u64) {
+                _ if stripes.map.len() != own.ranks => Some("its map is of another set"),
+                Some(all) if all <= LONGEST => None,
+                _ => Some("its chunks are too long"),
+            },
+        )
+    }
+
+    /// The apply that it belongs to, if it says so.
+    pub(super) fn generation(&self) -> Option<Generation> {
+        self.infos.values().find_map(|info| info.generation)
+    }
+
+    /// What the other ranks have to know of it to tell whether it belongs to the same apply as theirs.
+    pub(super) fn claim(&self) -> Result<Claim> {
+        let about = self.infos.iter();
+        let about = about.map(|(&rank, info)| Ok((rank, info.fingerprint()?)));
+        Ok(Claim {
+            generation: self.generation(),
+            about: about.collect::<Result<_>>()?,
+            common: self.chunk(),
         })
     }
 
@@ -281,14 +401,30 @@ impl StripeInfo {
         let ranks = group.value_u64(RANKS)?;
         let list = group.get(RANK).ok_or_else(|| absent(RANK))?;
         let world_rank = |rank: u64| -> Result<usize> {
-            let value = list.value(&rank_text(rank as usize))?;
-            Ok(parse_unsigned(value.to_bytes()) as usize)
+            let value = parse_unsigned(list.value(&rank_text(rank as usize))?.to_bytes());
+            usize::try_from(value).map_err(|_| out_of_range(RANK, value))
         };
         Ok(StripeInfo {
             chunk: tree.value_u64(CHUNK)?,
             map: (0..ranks).map(world_rank).collect::<Result<_>>()?,
         })
     }
+}
+
+/// The checksums of the redundancy of this rank, in their order.
+fn checksums_of(tree: TreeRef, rank: usize) -> Result<Vec<u32>> {
+    let list = tree.get(CHECKSUM);
+    let own = list.and_then(|list| list.get(&rank_text(rank)));
+    let mut checksums = BTreeMap::new();
+    for entry in own.iter().flat_map(|list| list.iter()) {
+        let index = parse_rank(entry.key_bytes()).ok_or_else(|| absent(CHECKSUM))?;
+        let value = entry.tree().and_then(|tree| tree.first()?.key());
+        checksums.insert(
+            index,
+            parse_checksum(value.ok_or_else(|| absent(CHECKSUM))?)?,
+        );
+    }
+    Ok(checksums.into_values().collect())
 }
 
 /// The rank whose file this is. Some files in the field name two: a rebuild left the rank of the

@@ -9,36 +9,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::apply::{gather_u64, infos, unpack};
+use super::access::{self, Access};
+use super::apply::infos;
 use super::engine::Means;
 use super::flow::{Have, Part};
-use super::header::{Header, Info, Record, StripeInfo};
+use super::header::{Header, Record, StripeInfo};
 use super::member::{Data, Member, Payload};
 use super::pieces::Pieces;
+use super::survey::Survey;
 use super::{Descriptor, Error, Result, Set, agree, names};
-use crate::comm::{Comm, Op, Tag, transfer_unsized};
-use crate::kvtree::pack;
-use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::comm::Comm;
+use crate::log;
+use crate::protect::generation::Generation;
+use crate::storage::place::{Owner, Place, rename, sync_parent};
+use crate::wire::gather_u64;
 
-const TAG: Tag = 0x6d62;
 /// Longest account of one rank's losses in a message of all ranks.
 const ACCOUNT: usize = 512;
 
 /// Where a file is now that was at the given path.
-pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<PathBuf> + 'a>;
+pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<Place> + 'a>;
 
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
-    pub(super) redundancy: PathBuf,
+    pub(super) redundancy: Place,
     pub(super) of_original: Relocation<'a>,
+    /// To whom rebuilt files go, if not to their recorded owners.
+    pub(super) heir: Option<Owner>,
 }
 
 impl Location<'_> {
     /// Everything is where apply found or put it.
     pub(super) fn usual(name: &OsStr, descriptor: &Descriptor) -> Self {
         Location {
-            redundancy: names::redundancy_file(name, descriptor),
-            of_original: Box::new(|path| Ok(path.to_owned())),
+            redundancy: names::redundancy_file(name, descriptor).into(),
+            of_original: Box::new(|path| Ok(path.to_owned().into())),
+            heir: None,
         }
     }
 }
@@ -53,9 +59,12 @@ pub(super) struct Members<'a, C: Comm> {
     /// Length of the header that stands in the file, and the checksums in it.
     found_length: u64,
     found_checksums: Vec<u32>,
-    redundancy: PathBuf,
+    redundancy: Place,
+    /// Who may read it.
+    access: Access,
+    heir: Option<Owner>,
     /// This rank's files and where they are now.
-    files: Vec<(Record, PathBuf)>,
+    files: Vec<(Record, Place)>,
     pieces: Pieces,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
@@ -76,18 +85,16 @@ impl<'a, C: Comm> Members<'a, C> {
     ) -> Result<Members<'a, C>> {
         let comm = &set.comm;
         let mut account = Account::new();
-        let found = read_header(descriptor, location, &mut account);
-        let found = found.as_ref();
-        let info = fetch_info(comm, descriptor, found.map(|(header, _)| header))?;
-        let files = agree(comm, located(&info, location))?;
-        let infos = infos(comm, &info)?;
-        let bytes = gather_u64(comm, info.bytes())?;
-        let pieces = Pieces::planned(descriptor.scheme, bytes);
-        check_chunks(comm, pieces.chunk(), found.map(|(header, _)| header))?;
-        let found_checksums = found.map_or(Vec::new(), |(header, _)| header.checksums.clone());
-        // A new redundancy file has checksums if the others have.
-        let wanted = any(comm, !found_checksums.is_empty())?;
+        let survey = Survey::take(comm, descriptor, location, &mut account)?;
+        let infos = agree(comm, infos(comm, &survey.info))?;
+        let access = Access::of(&survey.info.files);
+        let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
+        let pieces = Pieces::planned(descriptor.scheme, bytes)?;
+        check_chunks(pieces.chunk(), survey.chunk)?;
+        let found = survey.header.as_ref();
         let lengths = pieces.lengths(descriptor.rank);
+        // A new redundancy file has checksums if the others have.
+        let wanted = survey.has_checksums;
         let mut members = Members {
             set,
             header: Header {
@@ -100,38 +107,56 @@ impl<'a, C: Comm> Members<'a, C> {
                 checksums: vec![0; if wanted { lengths.len() } else { 0 }],
             },
             found_length: found.map_or(0, |(_, length)| *length),
-            found_checksums,
+            found_checksums: found.map_or(Vec::new(), |(header, _)| header.checksums.clone()),
             redundancy: location.redundancy.clone(),
-            files,
+            access,
+            heir: location.heir,
+            files: survey.files,
             pieces,
             have: Vec::new(),
             lost: BTreeSet::new(),
             account,
         };
-        members.look_for_files();
+        members.look_for_files(survey.is_stale);
         members.look_into_files_beside_lost_ones();
         let have = Have {
             data: members.lost.is_empty(),
-            payload: found.is_some() && members.look_for_payload(lengths.iter().sum()),
+            payload: survey.header.is_some() && members.look_for_payload(lengths.iter().sum()),
         };
         members.have = gather_have(comm, have)?;
         Ok(members)
     }
 
-    fn look_for_files(&mut self) {
-        for (record, path) in &self.files {
+    /// The apply that the set is completed to, if its headers name one.
+    pub(super) fn generation(&self) -> Option<Generation> {
+        self.header.generation()
+    }
+
+    /// Files beside a header of another apply are of that apply, unless their checksums can tell.
+    fn look_for_files(&mut self, is_stale: bool) {
+        for (record, place) in &self.files {
             let wanted = record.attributes.size;
-            let wrong = match attributes(path) {
+            let wrong = match place.attributes() {
                 Ok(None) => "it does not exist".into(),
                 Ok(Some(found)) if !found.is_regular() => "it is not a regular file".into(),
                 Ok(Some(found)) if found.size != wanted => {
                     format!("it has {} bytes instead of {wanted}", found.size)
                 }
-                Ok(Some(_)) => continue,
+                Ok(Some(_)) if is_stale && record.checksum.is_none() => STALE.into(),
+                Ok(Some(found)) => {
+                    if record.checksum.is_none() && found.mtime != record.attributes.mtime {
+                        let path = place.path().display();
+                        log!(
+                            Warning,
+                            "{path} was changed at another time than noted down"
+                        );
+                    }
+                    continue;
+                }
                 Err(error) => error.to_string(),
             };
-            self.account.insert(path.clone(), wrong);
-            self.lost.insert(path.clone());
+            self.account.insert(place.path().to_owned(), wrong);
+            self.lost.insert(place.path().to_owned());
         }
     }
 
@@ -141,7 +166,7 @@ impl<'a, C: Comm> Members<'a, C> {
             return;
         }
         for file in &self.files {
-            let path = &file.1;
+            let path = file.1.path();
             if self.lost.contains(path) {
                 continue;
             }
@@ -151,20 +176,21 @@ impl<'a, C: Comm> Members<'a, C> {
                 Ok(()) if data.damaged().is_empty() => continue,
                 Ok(()) => DAMAGED.into(),
             };
-            self.account.insert(path.clone(), wrong);
-            self.lost.insert(path.clone());
+            self.account.insert(path.to_owned(), wrong);
+            self.lost.insert(path.to_owned());
         }
     }
 
     fn look_for_payload(&mut self, length: u64) -> bool {
         let least = self.found_length + length;
-        let wrong = match attributes(&self.redundancy) {
+        let wrong = match self.redundancy.attributes() {
             Ok(Some(found)) if found.size >= least => return true,
             Ok(Some(found)) => format!("it has {} bytes instead of {least}", found.size),
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        self.account.insert(self.redundancy.clone(), wrong);
+        self.account
+            .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
 
@@ -196,16 +222,20 @@ impl<'a, C: Comm> Members<'a, C> {
     /// Rebuilds what is lost, or learns that more is lost than was known.
     fn attempt(&mut self, means: Means, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let flows = match self.pieces.flows(&self.have) {
+        let flows = match self.pieces.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
             Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
             None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
         let mut repair = Repair {
+            generation: self.generation(),
             redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
             member: agree(comm, self.member())?,
         };
         let ran = self.set.carry_out(&flows, means, &mut repair.member);
+        if let Err(error @ Error::Comm(_)) = ran {
+            return Err(error);
+        }
         let found = self.inspect(&mut repair.member);
         let really = gather_have(comm, found)?;
         if really != self.have {
@@ -240,8 +270,8 @@ impl<'a, C: Comm> Members<'a, C> {
         let lengths = self.pieces.lengths(self.header.rank);
         let summed = !self.header.checksums.is_empty();
         let length = self.header.to_bytes()?.len() as u64;
-        let mut payload = Payload::new(names::part(&self.redundancy), length, lengths, summed);
-        payload.begin()?;
+        let mut payload = Payload::new(names::part_of(&self.redundancy), length, lengths, summed);
+        payload.begin(self.access, self.heir)?;
         Ok(payload)
     }
 
@@ -267,9 +297,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let read = member.take_unread(Part::Data).map_or(read, Err);
         if let Err(error) = read {
             // Which file it was stands in the text.
-            for (_, path) in &self.files {
-                self.account.insert(path.clone(), error.to_string());
-                self.lost.insert(path.clone());
+            for (_, place) in &self.files {
+                self.account
+                    .insert(place.path().to_owned(), error.to_string());
+                self.lost.insert(place.path().to_owned());
             }
         } else if member.data.is_used() {
             for path in member.data.damaged() {
@@ -287,7 +318,8 @@ impl<'a, C: Comm> Members<'a, C> {
             Ok(true) if member.payload.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
-        self.account.insert(self.redundancy.clone(), wrong);
+        self.account
+            .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
 
@@ -300,7 +332,7 @@ impl<'a, C: Comm> Members<'a, C> {
                     what: "it was rebuilt, but does not match its checksum".into(),
                 });
             }
-            member.data.settle()?;
+            member.data.settle(self.heir)?;
         }
         if !self.own().payload {
             self.header.checksums = member.payload.checksums();
@@ -323,19 +355,23 @@ impl<'a, C: Comm> Members<'a, C> {
             let read = member.payload.read_rest().map(|()| true);
             self.judge_payload(read, &mut member);
         }
-        let state = |path: &PathBuf, checked: bool| match (self.account.get(path), checked) {
-            (Some(wrong), _) => State::Bad(wrong.clone()),
-            (None, true) => State::Good,
-            (None, false) => State::Unchecked,
+        let state = |place: &Place, checked: bool| {
+            let path = place.path().to_owned();
+            let state = match (self.account.get(&path), checked) {
+                (Some(wrong), _) => State::Bad(wrong.clone()),
+                (None, true) => State::Good,
+                (None, false) => State::Unchecked,
+            };
+            (path, state)
         };
         let files = self.files.iter();
         let checked =
             !self.found_checksums.is_empty() || self.pieces.lengths(self.header.rank).is_empty();
         Scrubbed {
             files: files
-                .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))
+                .map(|(file, place)| state(place, file.checksum.is_some()))
                 .collect(),
-            redundancy: vec![(self.redundancy.clone(), state(&self.redundancy, checked))],
+            redundancy: vec![state(&self.redundancy, checked)],
         }
     }
 }
@@ -355,26 +391,31 @@ pub enum State {
 }
 
 const DAMAGED: &str = "it does not match its checksum";
+const STALE: &str = "it lies beside redundancy of another apply and has no checksum";
 
 /// Rebuilt files that wait to be put in place.
 pub(super) struct Repair {
+    /// The apply that the set is completed to, if its headers name one.
+    pub(super) generation: Option<Generation>,
     member: Member,
-    redundancy: Option<PathBuf>,
+    redundancy: Option<Place>,
 }
 
 impl Repair {
     pub(super) fn commit(mut self) -> Result<()> {
         self.member.data.commit()?;
-        self.redundancy
-            .take()
-            .map_or(Ok(()), |file| put_in_place(&file))
+        let Some(file) = self.redundancy.take() else {
+            return Ok(());
+        };
+        names::part_of(&file).rename(&file)?;
+        Ok(file.sync_parent()?)
     }
 }
 
 impl Drop for Repair {
     fn drop(&mut self) {
         if let Some(file) = &self.redundancy {
-            let _ = remove(&names::part(file));
+            let _ = names::part_of(file).remove();
         }
     }
 }
@@ -385,86 +426,14 @@ pub(super) fn put_in_place(file: &Path) -> Result<()> {
     Ok(sync_parent(file)?)
 }
 
-/// This rank's header and its length, if it is there and belongs here.
-fn read_header(
-    descriptor: &Descriptor,
-    location: &Location,
-    account: &mut Account,
-) -> Option<(Header, u64)> {
-    let path = &location.redundancy;
-    let wrong = match Header::read(path) {
-        Ok(Some((header, length))) if header.belongs_to(descriptor) => {
-            return Some((header, length));
-        }
-        Ok(Some(_)) => "it belongs to another set".into(),
-        Ok(None) => "it does not exist".into(),
-        Err(error) => error.to_string(),
-    };
-    account.insert(path.clone(), wrong);
-    None
-}
-
-fn located(info: &Info, location: &Location) -> Result<Vec<(Record, PathBuf)>> {
-    let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
-    info.files.iter().map(place).collect()
-}
-
-/// What is known about this rank's files: by itself, or by the nearest right neighbour that has a header.
-fn fetch_info<C: Comm>(comm: &C, descriptor: &Descriptor, own: Option<&Header>) -> Result<Info> {
-    let has = gather_u64(comm, own.is_some().into())?;
-    let ranks = comm.size();
-    let helper = |rank: usize| {
-        let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
-        right.into_iter().find(|&helper| has[helper] != 0)
-    };
-    let helpless = (0..ranks).filter(|&rank| has[rank] == 0);
-    let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
-    let known = own.into_iter().flat_map(|header| &header.infos);
-    let known = known.filter(|(rank, _)| asked.clone().any(|asked| asked == **rank));
-    let packed = known.map(|(rank, info)| Ok((*rank, pack::packed(Some(info.to_tree().view()))?)));
-    let packed: Vec<(usize, Vec<u8>)> = packed.collect::<Result<_>>()?;
-    let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
-    let from = match own {
-        None => helper(comm.rank()),
-        Some(_) => None,
-    };
-    let from: Vec<_> = from.into_iter().collect();
-    let received = transfer_unsized(comm, TAG, &sends, &from)?;
-    let info = match (own, &received[..]) {
-        (Some(header), _) => Ok(header.own().clone()),
-        (None, [block, ..]) => unpack(block).and_then(|tree| Info::from_tree(tree.view())),
-        (None, []) => Err(Error::Lost(format!(
-            "no rank knows which files rank {} has",
-            descriptor.world_rank
-        ))),
-    };
-    agree(comm, info)
-}
-
 /// The files say how long chunks are, so that the lengths that headers name need not be trusted.
-fn check_chunks<C: Comm>(comm: &C, needed: Option<u64>, own: Option<&Header>) -> Result<()> {
-    let Some(needed) = needed else {
-        return Ok(());
-    };
-    let chunks = gather_u64(comm, own.map_or(0, Header::chunk))?;
-    let named: Vec<u64> = chunks.into_iter().filter(|&chunk| chunk > 0).collect();
-    if named.is_empty() {
-        let nowhere = "no redundancy file names the length of its chunks";
-        return Err(Error::Mismatch(nowhere.into()));
-    }
-    match named.iter().all(|&chunk| chunk == needed) {
-        true => Ok(()),
-        false => Err(Error::Mismatch(format!(
-            "redundancy files name chunks of {named:?} bytes where the files need {needed}"
+fn check_chunks(needed: Option<u64>, named: u64) -> Result<()> {
+    match needed {
+        Some(needed) if needed != named => Err(Error::Mismatch(format!(
+            "redundancy files name chunks of {named} bytes where the files need {needed}"
         ))),
+        _ => Ok(()),
     }
-}
-
-/// Whether it is so on any rank.
-pub(super) fn any<C: Comm>(comm: &C, it_is: bool) -> Result<bool> {
-    let mut somewhere = [u64::from(it_is)];
-    comm.allreduce(Op::Max, &mut somewhere)?;
-    Ok(somewhere[0] != 0)
 }
 
 fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {

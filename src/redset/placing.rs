@@ -34,9 +34,18 @@ pub(super) fn declared<C: Comm>(
             _ => Err(Error::Undeclared),
         };
     };
-    let path = with_leaf(path, &String::from_utf8_lossy(group.unwrap_or_default()));
+    let path = match group {
+        Some(group) => with_leaf(path, &text_of(group)),
+        None => path,
+    };
     let request = Request::new(scheme.into(), set_size.min(comm.size()));
     Ok(Some(placement::create(comm, Some(&path), &request)?))
+}
+
+/// Different groups have different texts, whatever bytes they are.
+fn text_of(group: &[u8]) -> String {
+    let text = std::str::from_utf8(group).map(str::to_owned);
+    text.unwrap_or_else(|_| group.escape_ascii().to_string())
 }
 
 fn with_leaf(path: String, group: &str) -> String {
@@ -96,6 +105,12 @@ impl From<placement::Scheme> for Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_that_are_no_text_stay_apart() {
+        assert_eq!(text_of("nö".as_bytes()), "nö");
+        assert_ne!(text_of(b"n\xff"), text_of(b"n\xfe"));
+    }
 
     #[test]
     fn the_group_is_the_last_part_of_the_path() {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use super::flow::Part;
 use super::sums::Sums;
 use crate::storage::place::Identity;
+use crate::wire::{put, take};
 
 /// Both streams of a rank.
 #[derive(Debug, PartialEq, Eq)]
@@ -115,21 +116,6 @@ fn take_extent(bytes: &mut &[u8]) -> Option<Extent> {
         file: Identity { device, inode },
         path: OsStr::from_bytes(path).into(),
     })
-}
-
-pub(super) fn put(bytes: &mut Vec<u8>, numbers: &[u64]) {
-    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-}
-
-/// Takes numbers from the front; `None` if there are not so many.
-pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
-    let mut numbers = [0; N];
-    for number in &mut numbers {
-        let (first, rest) = bytes.split_first_chunk()?;
-        *number = u64::from_le_bytes(*first);
-        *bytes = rest;
-    }
-    Some(numbers)
 }
 
 #[cfg(test)]

@@ -12,10 +12,13 @@ use tempfile::TempDir;
 use super::*;
 use crate::comm::local::{LocalComm, run, run_on};
 
+mod crafted;
 mod faults;
 mod golden;
 mod offline;
 mod placed;
+mod stale;
+mod strangers;
 
 /// The files of a job with ranks as threads, each in a directory of its own.
 #[derive(Debug)]

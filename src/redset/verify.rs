@@ -5,9 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::apply::unpack;
-use super::commit::described;
 use super::members::{Location, Members, Scrubbed, State};
-use super::recover::find_sets;
+use super::recover::{descriptor_state, find_sets, one_generation};
 use super::{Error, Result, Set, agree, grouping, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::value::rank_text;
@@ -24,17 +23,20 @@ pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()
     let (descriptor, set) = redset.ready()?;
     let surveyed = Members::survey(set, descriptor, &Location::usual(name, descriptor));
     // A set that cannot be surveyed fails as a whole, and with it all sets.
-    let mut scrubbed = match agree(&redset.parent, surveyed) {
-        Ok(members) => members.scrub(),
+    let members = match agree(&redset.parent, surveyed) {
+        Ok(members) => members,
         Err(error) => return Ok((Tree::new(), Err(error))),
     };
+    let generation = members.generation();
+    let mut scrubbed = members.scrub();
     let descriptor_file = names::descriptor_file(name, descriptor.world_rank);
-    let state = match described(&descriptor_file, descriptor.world_rank) {
-        Some(_) => State::Good,
-        None => State::Bad("it does not exist or is damaged".into()),
+    let state = match descriptor_state(&descriptor_file, descriptor, generation) {
+        Ok(()) => State::Good,
+        Err(wrong) => State::Bad(wrong),
     };
     scrubbed.redundancy.push((descriptor_file, state));
     let verdict = agree(&redset.parent, scrubbed.verdict());
+    let verdict = verdict.and_then(|()| one_generation(&redset.parent, generation));
     let report = share(set, scrubbed.to_tree(descriptor.world_rank)?)?;
     Ok((report, verdict))
 }

@@ -14,7 +14,9 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::rc::Rc;
 
+use rustix::fs::Stat;
 use rustix::io::{Errno, Result};
 
 use super::Operation;
@@ -34,7 +36,8 @@ enum Effect {
 pub struct Rule {
     effect: Effect,
     only: Option<Operation>,
-    nth: Option<usize>,
+    first: usize,
+    once: bool,
     seen: usize,
 }
 
@@ -57,7 +60,8 @@ fn rule(effect: Effect) -> Rule {
     Rule {
         effect,
         only: None,
-        nth: None,
+        first: 0,
+        once: false,
         seen: 0,
     }
 }
@@ -74,9 +78,15 @@ impl Rule {
     /// Hits once: the `n`-th operation that counts, from 0.
     pub fn at(self, n: usize) -> Self {
         Self {
-            nth: Some(n),
+            first: n,
+            once: true,
             ..self
         }
+    }
+
+    /// Hits all operations that count from the `n`-th on: a disk that is full stays full.
+    pub fn from(self, n: usize) -> Self {
+        Self { first: n, ..self }
     }
 
     fn counts(&self, op: Operation) -> bool {
@@ -91,7 +101,7 @@ impl Rule {
         }
         let index = self.seen;
         self.seen += 1;
-        self.nth.is_none_or(|nth| nth == index)
+        index == self.first || index > self.first && !self.once
     }
 }
 
@@ -129,8 +139,28 @@ impl State {
     }
 }
 
+type Watcher = Rc<dyn Fn()>;
+
 thread_local! {
     static ACTIVE: RefCell<Option<State>> = const { RefCell::new(None) };
+    static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
+}
+
+/// Has `watcher` called ahead of every system call of this thread, until the guard is dropped. If it unwinds, the
+/// process has died: what destructors ask for does not happen.
+pub fn watch(watcher: impl Fn() + 'static) -> Watch {
+    WATCHER.set(Some(Rc::new(watcher)));
+    Watch(PhantomData)
+}
+
+/// A watcher in force. It cannot leave its thread.
+#[must_use = "the watch ends when the guard is dropped"]
+pub struct Watch(PhantomData<*const ()>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        WATCHER.set(None);
+    }
 }
 
 /// Puts the rules in force on this thread, in place of any earlier plan, until the guard is dropped.
@@ -171,8 +201,28 @@ impl Drop for Guard {
     }
 }
 
+/// For a watched thread time stands still: how long a header is depends on the digits of the times in it, and with it
+/// how many calls are made.
+pub(super) fn still(mut stat: Stat) -> Stat {
+    if WATCHER.with_borrow(Option::is_some) {
+        let times = [
+            &mut stat.st_atime_nsec,
+            &mut stat.st_mtime_nsec,
+            &mut stat.st_ctime_nsec,
+        ];
+        times.into_iter().for_each(|nanoseconds| *nanoseconds = 0);
+    }
+    stat
+}
+
 /// Called ahead of every system call: how many bytes it may move, or the error it returns instead.
 pub(super) fn before(op: Operation) -> Result<usize> {
+    if let Some(watcher) = WATCHER.with_borrow(Clone::clone) {
+        if std::thread::panicking() {
+            return Err(CRASHED);
+        }
+        watcher();
+    }
     ACTIVE.with_borrow_mut(|state| match state {
         Some(state) => state.before(op),
         None => Ok(usize::MAX),
@@ -194,6 +244,32 @@ mod tests {
         assert_eq!(before(Write), Ok(usize::MAX));
         assert!(plan.fired());
         assert_eq!(plan.trace(), [Write, Read, Write, Write]);
+    }
+
+    #[test]
+    fn a_full_disk_stays_full() {
+        let _plan = plan([fail(Errno::NOSPC).of(Write).from(1)]);
+        let outcomes = [Write, Read, Write, Write].map(before);
+        let full = Err(Errno::NOSPC);
+        assert_eq!(outcomes, [Ok(usize::MAX), Ok(usize::MAX), full, full]);
+    }
+
+    #[test]
+    fn a_watcher_that_unwinds_ends_the_process() {
+        struct Tidy<'a>(&'a mut Option<Result<usize>>);
+        impl Drop for Tidy<'_> {
+            fn drop(&mut self) {
+                *self.0 = Some(before(Operation::Unlink));
+            }
+        }
+        let mut tidied = None;
+        let _watch = watch(|| std::panic::resume_unwind(Box::new(())));
+        let death = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _tidy = Tidy(&mut tidied);
+            before(Write)
+        }));
+        assert!(death.is_err());
+        assert_eq!(tidied, Some(Err(CRASHED)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::Operation;
 use crate::pages::HugePages;
 
 #[cfg(any(test, feature = "faults"))]
-use super::faults::before;
+use super::faults::{before, still};
 
 /// How many bytes the operation may move: without a fault plan, any number.
 #[cfg(not(any(test, feature = "faults")))]
@@ -22,15 +22,29 @@ fn before(_: Operation) -> Result<usize> {
     Ok(usize::MAX)
 }
 
+#[cfg(not(any(test, feature = "faults")))]
+#[inline(always)]
+fn still(stat: Stat) -> Stat {
+    stat
+}
+
 /// Descriptors stay out of child processes: an inherited one would keep a lock alive.
 pub(super) fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     before(Operation::Open)?;
     fs::open(path, flags | OFlags::CLOEXEC, mode)
 }
 
+/// A directory in another one, to reach what is in it; a link is refused.
+pub(super) fn open_directory(outer: impl AsFd, name: &Path) -> Result<OwnedFd> {
+    before(Operation::OpenDirectory)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat(outer, name, flags, Mode::empty())
+}
+
+/// Never opens what is there already, and never follows a link.
 pub(super) fn create(path: &Path, mode: Mode) -> Result<OwnedFd> {
     before(Operation::Create)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::open(path, flags, mode)
 }
 
@@ -72,6 +86,12 @@ pub(super) fn allocate(fd: impl AsFd, offset: u64) -> Result<()> {
     fs::fallocate(fd, fs::FallocateFlags::empty(), offset, 1)
 }
 
+/// Reserves the blocks for `length` bytes from the start; neither content nor size changes.
+pub(super) fn reserve(fd: impl AsFd, length: u64) -> Result<()> {
+    before(Operation::Allocate)?;
+    fs::fallocate(fd, fs::FallocateFlags::KEEP_SIZE, 0, length)
+}
+
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
     before(Operation::Fsync)?;
     fs::fsync(fd)
@@ -94,12 +114,27 @@ pub(super) fn unlink(path: &Path) -> Result<()> {
 
 pub(super) fn stat(path: &Path) -> Result<Stat> {
     before(Operation::Stat)?;
-    fs::stat(path)
+    fs::stat(path).map(still)
+}
+
+/// Of a link itself.
+pub(super) fn lstat(path: &Path) -> Result<Stat> {
+    before(Operation::Stat)?;
+    fs::lstat(path)
 }
 
 pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {
     before(Operation::Stat)?;
-    fs::fstat(fd)
+    fs::fstat(fd).map(still)
+}
+
+/// The names in a directory, without `.` and `..`.
+pub(super) fn read_dir(path: &Path) -> Result<Vec<std::ffi::OsString>> {
+    before(Operation::ReadDir)?;
+    let errno = |e: std::io::Error| io::Errno::from_io_error(&e).unwrap_or(io::Errno::IO);
+    let entries = std::fs::read_dir(path).map_err(errno)?;
+    let names = entries.map(|entry| Ok(entry.map_err(errno)?.file_name()));
+    names.collect()
 }
 
 pub(super) fn readlink(path: &Path) -> Result<PathBuf> {

@@ -274,3 +274,111 @@ fn a_panic_ends_the_run() {
         comm.recv(1, 0, &mut [0; 1]).unwrap_err();
     });
 }
+
+// ---- deadlocks and schedules ----------------------------------------------------------------
+
+/// Each rank waits for a message that nobody sends, or one of them in a collective.
+#[test]
+fn ranks_that_all_wait_are_told() {
+    for size in SIZES {
+        for in_barrier in [false, true] {
+            let ended = run(size, |comm| match in_barrier && comm.rank() == 0 {
+                true if comm.size() > 1 => comm.barrier(),
+                _ => comm.recv((comm.rank() + 1) % comm.size(), 1, &mut [0]),
+            });
+            let told =
+                |end: &Result<()>| matches!(end, Err(Error::Transport { .. } | Error::PeerGone(_)));
+            assert!(ended.iter().all(told), "{ended:?}");
+            let deadlock = |end: &Result<()>| matches!(end, Err(Error::Transport { .. }));
+            assert!(ended.iter().any(deadlock), "{ended:?}");
+        }
+    }
+}
+
+/// The order in which ranks come by is that of the schedule.
+fn order(schedule: &Schedule) -> Vec<usize> {
+    let seen = std::sync::Mutex::new(Vec::new());
+    let ended = run_scheduled(vec![0; 4], schedule, |comm| {
+        for _ in 0..5 {
+            comm.turn().point();
+            seen.lock().unwrap().push(comm.rank());
+        }
+        comm.barrier()
+    });
+    assert!(
+        ended
+            .ranks
+            .iter()
+            .all(|end| matches!(end, End::Returned(Ok(()))))
+    );
+    assert_eq!((ended.deadlock, ended.calls), (None, vec![6; 4]));
+    seen.into_inner().unwrap()
+}
+
+#[test]
+fn a_seed_gives_one_order_and_another_seed_another() {
+    let of_seed = |seed| {
+        order(&Schedule {
+            seed,
+            one_in: 2,
+            ..Schedule::default()
+        })
+    };
+    let orders: Vec<_> = (0..20).map(of_seed).collect();
+    assert!((0..20).all(|seed| orders[seed as usize] == of_seed(seed)));
+    assert!(orders.iter().any(|order| *order != orders[0]));
+}
+
+#[test]
+fn a_rank_dies_at_its_call_and_the_others_hear_of_it() {
+    for nth in 0..3 {
+        let schedule = Schedule {
+            deaths: vec![(1, nth)],
+            ..Schedule::default()
+        };
+        let ended = run_scheduled(vec![0; 3], &schedule, |comm| {
+            (0..3)
+                .map(|_| comm.barrier())
+                .take_while(Result::is_ok)
+                .count()
+        });
+        let met: Vec<_> = ended
+            .ranks
+            .iter()
+            .map(|end| match end {
+                End::Returned(met) => Some(*met as u64),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(met, [Some(nth), None, Some(nth)]);
+        assert_eq!(ended.deadlock, None);
+    }
+}
+
+#[test]
+fn all_die_at_once() {
+    let schedule = Schedule {
+        end: Some(7),
+        one_in: 2,
+        ..Schedule::default()
+    };
+    let ended = run_scheduled(vec![0; 3], &schedule, |comm| {
+        (0..5).for_each(|_| comm.barrier().unwrap());
+    });
+    assert!(ended.ranks.iter().all(|end| matches!(end, End::Died)));
+    assert_eq!(ended.deadlock, None);
+}
+
+#[test]
+fn a_schedule_too_finds_deadlocks_and_panics() {
+    let ended = run_scheduled(vec![0; 2], &Schedule::default(), |comm| {
+        let waited = comm.recv(1 - comm.rank(), 1, &mut [0]);
+        assert!(comm.rank() == 0, "one of two");
+        waited
+    });
+    assert!(ended.deadlock.is_some_and(|text| text.contains("thread 1")));
+    assert!(matches!(
+        &ended.ranks[..],
+        [End::Returned(Err(_)), End::Panicked(_)]
+    ));
+}

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mpi_sys::{self as ffi, MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype};
 
-use super::{MpiComm, PIECE, bytes_type, check};
+use super::{MpiComm, PIECE, bytes_type, check, check_running, is_running};
 use crate::comm::{Error, Result};
 
 /// A datatype that the user may free meanwhile.
@@ -22,8 +22,8 @@ pub struct Datatype {
 
 impl Datatype {
     pub fn of(user: MPI_Datatype) -> Result<Datatype> {
-        check("MPI_Type_size", null_code(user))?;
         let comm = MpiComm::private(own_process())?.comm;
+        check("MPI_Type_size", null_code(user))?;
         let size = size_of_type(user)?;
         let (low, extent) = bounds("MPI_Type_get_extent", ffi::MPI_Type_get_extent, user)?;
         let ask = ffi::MPI_Type_get_true_extent;
@@ -63,6 +63,7 @@ impl Datatype {
     /// # Safety
     /// `buffer` has these elements.
     pub unsafe fn pack(&self, buffer: *const u8, index: u64, into: &mut [u8]) -> Result<()> {
+        self.check_packable()?;
         let pieces = into.chunks_mut(self.piece());
         for (from, piece) in self.starts(index).zip(pieces) {
             let count = (piece.len() as u64 / self.size) as c_int;
@@ -82,6 +83,7 @@ impl Datatype {
     /// # Safety
     /// As for [`Datatype::pack`]; the elements may be written to.
     pub unsafe fn unpack(&self, buffer: *mut u8, index: u64, from: &[u8]) -> Result<()> {
+        self.check_packable()?;
         for (to, piece) in self.starts(index).zip(from.chunks(self.piece())) {
             let count = (piece.len() as u64 / self.size) as c_int;
             let (length, mut position) = (piece.len() as c_int, 0);
@@ -93,6 +95,15 @@ impl Datatype {
             })?;
         }
         Ok(())
+    }
+
+    /// Dense elements may be longer than what MPI packs at once: they are copied.
+    fn check_packable(&self) -> Result<()> {
+        check_running()?;
+        match self.size <= PIECE as u64 {
+            true => Ok(()),
+            false => Err(too_large(self.size)),
+        }
     }
 
     /// Packed bytes that one call of MPI takes: whole elements.
@@ -110,7 +121,7 @@ impl Datatype {
 
 impl Drop for Datatype {
     fn drop(&mut self) {
-        if self.owned && super::is_running() {
+        if self.owned && is_running() {
             // SAFETY: a duplicate of ours that nobody uses any more.
             unsafe { ffi::MPI_Type_free(&mut self.handle) };
         }
@@ -171,7 +182,7 @@ fn too_large(size: u64) -> Error {
     Error::Transport {
         call: "MPI_Pack",
         code: ffi::MPI_ERR_COUNT as c_int,
-        text: format!("an element with holes has {size} bytes, more than {PIECE}"),
+        text: format!("an element to be packed has {size} bytes, more than {PIECE}"),
     }
 }
 
@@ -181,7 +192,7 @@ fn size_of_type(user: MPI_Datatype) -> Result<u64> {
     check("MPI_Type_size_x", unsafe {
         ffi::MPI_Type_size_x(user, &mut size)
     })?;
-    Ok(size as u64)
+    u64::try_from(size).map_err(|_| too_large(u64::MAX))
 }
 
 type Bounds = unsafe extern "C" fn(MPI_Datatype, *mut MPI_Aint, *mut MPI_Aint) -> c_int;

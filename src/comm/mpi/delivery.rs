@@ -9,11 +9,11 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use mpi_sys::{self as ffi, MPI_Message, MPI_Request};
+use mpi_sys::{self as ffi, MPI_Request};
 
 use super::flight::{Flight, null_request};
-use super::{MpiComm, count_of, no_status};
-use crate::comm::{Result, Tag};
+use super::{MpiComm, no_status};
+use crate::comm::{Error, Result, Tag};
 
 /// A message in pieces, the last of which is shorter than a piece can be.
 struct Parcel {
@@ -49,18 +49,26 @@ impl MpiComm {
         Ok(taken)
     }
 
-    /// Takes messages until all of all ranks have been taken.
+    /// Takes messages until all of all ranks have been taken, although there may be no memory for one: the others wait
+    /// for that.
     fn take_parcels(&self, tag: Tag, flight: &mut Flight) -> Result<Vec<Parcel>> {
         let mut parcels: Vec<Parcel> = Vec::new();
         let mut barrier: Option<MPI_Request> = None;
+        let mut lacking = None;
         loop {
-            let found = self.take_piece(tag, &mut parcels)?;
+            let found = match self.take_piece(tag, &mut parcels) {
+                Err(error @ Error::NoMemory(_)) => {
+                    lacking = Some(error);
+                    true
+                }
+                taken => taken?,
+            };
             let ended = match &mut barrier {
                 Some(barrier) => self.has_ended(barrier)?,
                 None => false,
             };
             if ended {
-                return Ok(parcels);
+                return lacking.map_or(Ok(parcels), Err);
             }
             if barrier.is_none() && flight.has_landed() {
                 barrier = Some(self.start_barrier()?);
@@ -72,9 +80,10 @@ impl MpiComm {
 
     /// Takes one piece if there is one.
     fn take_piece(&self, tag: Tag, parcels: &mut Vec<Parcel>) -> Result<bool> {
-        let Some((message, from, length)) = self.look_for_any(tag)? else {
+        let Some(message) = self.look_for(None, tag)? else {
             return Ok(false);
         };
+        let (from, length) = (message.from(), message.length());
         let open = parcels.iter().rposition(|p| p.from == from && !p.complete);
         let at = open.unwrap_or(parcels.len());
         if open.is_none() {
@@ -86,32 +95,20 @@ impl MpiComm {
         }
         let parcel = &mut parcels[at];
         let start = parcel.bytes.len();
-        parcel.bytes.resize(start + length, 0);
         parcel.complete = length < self.piece;
-        self.take(message, &mut parcel.bytes[start..])?;
+        let space = parcel.bytes.try_reserve(length);
+        space.map_err(|_| Error::NoMemory(length as u64))?;
+        parcel.bytes.resize(start + length, 0);
+        message.receive(&mut parcel.bytes[start..])?;
         Ok(true)
-    }
-
-    fn look_for_any(&self, tag: Tag) -> Result<Option<(MPI_Message, usize, usize)>> {
-        // SAFETY: constants of the MPI shim, never written.
-        let (any, mut message) = unsafe { (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_MESSAGE_NULL) };
-        let (mut found, mut status) = (0, no_status());
-        // SAFETY: `found`, `message` and `status` are ours to write.
-        self.check("MPI_Improbe", unsafe {
-            ffi::MPI_Improbe(any, tag, self.comm, &mut found, &mut message, &mut status)
-        })?;
-        if found == 0 {
-            return Ok(None);
-        }
-        let length = count_of(&status)?;
-        Ok(Some((message, status.MPI_SOURCE as usize, length)))
     }
 
     fn start_barrier(&self) -> Result<MPI_Request> {
         let mut request = null_request();
-        // SAFETY: `self.comm` is valid for the life of `self`; `request` is ours to write.
+        let comm = self.live()?;
+        // SAFETY: `comm` is valid for the life of `self`; `request` is ours to write.
         self.check("MPI_Ibarrier", unsafe {
-            ffi::MPI_Ibarrier(self.comm, &mut request)
+            ffi::MPI_Ibarrier(comm, &mut request)
         })?;
         Ok(request)
     }

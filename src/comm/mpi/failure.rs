@@ -12,22 +12,29 @@ use super::{Kind, MpiComm, check, class_of, registry};
 use crate::comm::{Error, Result, ulfm};
 
 thread_local! {
-    static NOTED: Cell<Option<(MPI_Comm, c_int)>> = const { Cell::new(None) };
+    static NOTED: Cell<Noted> = const { Cell::new(None) };
 }
 
 /// The user's communicator whose failure has not been raised yet, and the code that MPI gave for it.
 pub fn take_failure() -> Option<(MPI_Comm, c_int)> {
-    NOTED.take()
+    NOTED.try_with(Cell::take).ok().flatten()
 }
 
 /// Leaves a failure for [`take_failure`]. The first of several stays.
 pub fn note_failure(user: MPI_Comm, code: c_int) {
-    NOTED.set(NOTED.get().or(Some((user, code))));
+    change(|noted| noted.or(Some((user, code))));
 }
 
 /// The communicator is about to be freed: nothing can be raised on it any more.
 pub(super) fn forget_failure(user: MPI_Comm) {
-    NOTED.set(NOTED.get().filter(|noted| noted.0 != user));
+    change(|noted| noted.filter(|noted| noted.0 != user));
+}
+
+type Noted = Option<(MPI_Comm, c_int)>;
+
+/// Does nothing while the thread ends: MPI_Finalize may be called, and communicators freed, by what runs at exit.
+fn change(how: impl FnOnce(Noted) -> Noted) {
+    let _ = NOTED.try_with(|noted| noted.set(how(noted.get())));
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

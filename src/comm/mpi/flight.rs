@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
 
 use super::failure::Place;
-use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, no_status};
+use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, is_running, no_status};
 use crate::comm::{Buffer, Error, Result, Tag, Underway};
 
 /// One piece of an expected message.
@@ -89,7 +89,7 @@ impl Flight {
         from: usize,
         bytes: &mut [u8],
     ) -> Result<()> {
-        let expected = bytes.len();
+        let (expected, comm) = (bytes.len(), on.live()?);
         for range in on.pieces(expected) {
             let piece = &mut bytes[range.clone()];
             let (data, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
@@ -97,7 +97,7 @@ impl Flight {
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             on.check("MPI_Irecv", unsafe {
                 let (bytes, from) = (bytes_type(), from as c_int);
-                ffi::MPI_Irecv(data, count, bytes, from, tag, on.comm, &mut handle)
+                ffi::MPI_Irecv(data, count, bytes, from, tag, comm, &mut handle)
             })?;
             let incoming = Some(Incoming {
                 message,
@@ -143,6 +143,7 @@ impl Flight {
         to: usize,
         bytes: &[u8],
     ) -> Result<()> {
+        let comm = on.live()?;
         for range in on.pieces(bytes.len()) {
             let piece = &bytes[range];
             let (data, count) = (piece.as_ptr().cast(), piece.len() as c_int);
@@ -150,7 +151,7 @@ impl Flight {
             // SAFETY: `piece` is borrowed by a transfer, or owned by a journey, until the request has ended.
             on.check(call, unsafe {
                 let (bytes, to) = (bytes_type(), to as c_int);
-                send(data, count, bytes, to, tag, on.comm, &mut handle)
+                send(data, count, bytes, to, tag, comm, &mut handle)
             })?;
             let incoming = None;
             self.requests.push(Request {
@@ -176,6 +177,7 @@ impl Flight {
     }
 
     fn land(&mut self) -> Result<()> {
+        self.abandon_after_mpi();
         for mut request in std::mem::take(&mut self.requests) {
             let message = request.message();
             if message.is_some() && message == self.failed {
@@ -188,6 +190,14 @@ impl Flight {
         std::mem::replace(&mut self.outcome, Ok(()))
     }
 
+    /// What MPI_Finalize has left of requests that were under way can be neither waited for nor freed.
+    fn abandon_after_mpi(&mut self) {
+        if !self.requests.is_empty() && !is_running() {
+            self.requests.clear();
+            self.note(Err(Error::NotRunning));
+        }
+    }
+
     fn end(&mut self, message: Option<usize>, ended: Result<()>) {
         if ended.is_err() {
             self.failed = message;
@@ -197,6 +207,7 @@ impl Flight {
 
     /// Moves all requests on; true when none is left to wait for, or one has failed.
     pub(super) fn has_landed(&mut self) -> bool {
+        self.abandon_after_mpi();
         for mut request in std::mem::take(&mut self.requests) {
             match request.test() {
                 Some(ended) => self.end(request.message(), ended),

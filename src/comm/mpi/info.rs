@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int};
 
 use mpi_sys::{self as ffi, MPI_Info};
 
-use super::check;
+use super::{check, check_running, is_running};
 use crate::comm::{Error, Result};
 
 /// Keys with their values; freed when dropped.
@@ -13,6 +13,7 @@ pub struct Info(MPI_Info);
 impl Info {
     /// A later value of the same key replaces an earlier one.
     pub fn new(hints: &[(CString, CString)]) -> Result<Self> {
+        check_running()?;
         hints.iter().try_for_each(check_hint)?;
         // SAFETY: a constant of the MPI shim, never written.
         let mut handle = unsafe { ffi::RSMPI_INFO_NULL };
@@ -37,8 +38,10 @@ impl Info {
 
 impl Drop for Info {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours and not used again.
-        unsafe { ffi::MPI_Info_free(&mut self.0) };
+        if is_running() {
+            // SAFETY: the handle is ours and not used again.
+            unsafe { ffi::MPI_Info_free(&mut self.0) };
+        }
     }
 }
 

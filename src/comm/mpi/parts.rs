@@ -1,11 +1,8 @@
 //! Messages whose parts are as long as their senders like.
 
-use std::ffi::c_int;
 use std::thread;
 
-use mpi_sys::{self as ffi, MPI_Message};
-
-use super::{MpiComm, count_of, no_status};
+use super::MpiComm;
 use crate::comm::{Result, Tag, check_part};
 
 impl MpiComm {
@@ -41,27 +38,12 @@ impl MpiComm {
 
     /// Puts a part that has come behind what is there, and returns its length; 0 if none has.
     fn next_part(&self, from: usize, tag: Tag, bytes: &mut [u8], got: usize) -> Result<usize> {
-        let Some((message, length)) = self.look_for(from, tag)? else {
+        let Some(part) = self.look_for(Some(from), tag)? else {
             return Ok(0);
         };
+        let length = part.length();
         check_part(from, bytes.len(), got, length)?;
-        self.take(message, &mut bytes[got..got + length])?;
+        part.receive(&mut bytes[got..got + length])?;
         Ok(length)
-    }
-
-    /// A message that has come, and its length.
-    fn look_for(&self, from: usize, tag: Tag) -> Result<Option<(MPI_Message, usize)>> {
-        // SAFETY: a constant of the MPI shim, never written.
-        let mut message = unsafe { ffi::RSMPI_MESSAGE_NULL };
-        let (mut status, mut there) = (no_status(), 0);
-        // SAFETY: all that is written to is ours.
-        self.check("MPI_Improbe", unsafe {
-            let from = from as c_int;
-            ffi::MPI_Improbe(from, tag, self.comm, &mut there, &mut message, &mut status)
-        })?;
-        Ok(match there {
-            0 => None,
-            _ => Some((message, count_of(&status)?)),
-        })
     }
 }

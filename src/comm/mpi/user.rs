@@ -11,7 +11,7 @@ use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
 
 use super::failure::{forget_failure, note_failure};
 use super::{Kind, MpiComm, SUCCESS, check, registry, text_of};
-use crate::comm::{Error, Result, ulfm};
+use crate::comm::{Error, Result, ulfm, version};
 
 /// Lets errors on a communicator come back as codes until it is dropped.
 pub(super) struct ReturnErrors {
@@ -22,9 +22,7 @@ pub(super) struct ReturnErrors {
 impl ReturnErrors {
     pub(super) fn on(user: MPI_Comm) -> Result<Self> {
         check_library()?;
-        if !is_running() {
-            return Err(Error::NotRunning);
-        }
+        check_running()?;
         if is_null(user) {
             return Err(Error::NullCommunicator);
         }
@@ -80,7 +78,16 @@ pub(super) fn return_errors(comm: MPI_Comm) -> Result<()> {
     set_handler(comm, unsafe { ffi::RSMPI_ERRORS_RETURN })
 }
 
-/// True between MPI_Init and MPI_Finalize.
+/// Refuses calls of MPI before MPI_Init and after MPI_Finalize, which would end the process.
+pub fn check_running() -> Result<()> {
+    match is_running() {
+        true => Ok(()),
+        false => Err(Error::NotRunning),
+    }
+}
+
+/// True between MPI_Init and MPI_Finalize. Destructors that find it false only release memory: MPI has freed or
+/// abandoned what belongs to it.
 pub fn is_running() -> bool {
     let (mut started, mut ended) = (0, 0);
     // SAFETY: allowed at any time; `started` is ours to write.
@@ -157,7 +164,23 @@ pub(super) fn duplicate_of(user: MPI_Comm) -> Result<MPI_Comm> {
     let keyval = keyval()?;
     match find_duplicate(user, keyval)? {
         Some(duplicate) => Ok(duplicate),
-        None => make_duplicate(user, keyval, handler.is_resilient()),
+        None => {
+            let duplicate = make_duplicate(user, keyval, handler.is_resilient())?;
+            let checked = check_versions(duplicate);
+            if checked.is_err() {
+                drop_duplicate(user, keyval);
+            }
+            checked.map(|()| duplicate)
+        }
+    }
+}
+
+/// Ranks whose builds do not understand each other must not go on. After the failure of a process the duplicate is kept,
+/// revoked, so that all ranks find it again: others may have heard of the failure only after this.
+fn check_versions(duplicate: MPI_Comm) -> Result<()> {
+    match version::check_same(&MpiComm::new(duplicate, Kind::Carried)?) {
+        Err(Error::ProcessFailed { .. } | Error::Revoked { .. }) => Ok(()),
+        checked => checked,
     }
 }
 
@@ -208,6 +231,12 @@ fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_
     kept?;
     registry::add(duplicate, user, resilient);
     Ok(duplicate)
+}
+
+/// Frees the duplicate that `user` carries.
+fn drop_duplicate(user: MPI_Comm, keyval: c_int) {
+    // SAFETY: `user` is a valid communicator; MPI calls `delete_duplicate`.
+    unsafe { ffi::MPI_Comm_delete_attr(user, keyval) };
 }
 
 fn attach(user: MPI_Comm, keyval: c_int, duplicate: MPI_Comm) -> Result<()> {
@@ -269,8 +298,9 @@ pub(super) fn split(comm: &MpiComm, color: Option<u32>, key: i32) -> Result<Opti
     };
     // SAFETY: a constant of the MPI shim, never written.
     let mut part = unsafe { ffi::RSMPI_COMM_NULL };
-    // SAFETY: `comm` is a valid communicator and `part` is ours to write.
-    let code = unsafe { ffi::MPI_Comm_split(comm.comm, color, key, &mut part) };
+    let whole = comm.live()?;
+    // SAFETY: `whole` is a valid communicator and `part` is ours to write.
+    let code = unsafe { ffi::MPI_Comm_split(whole, color, key, &mut part) };
     if ulfm::is_failure(code) {
         ulfm::unlock_ids();
     }
@@ -292,9 +322,7 @@ pub fn null_comm() -> MPI_Comm {
     unsafe { ffi::RSMPI_COMM_NULL }
 }
 
-/// The communicator that Fortran knows by this number.
-///
-/// Some MPIs abort where they do not run: no number is a communicator then.
+/// The communicator that Fortran knows by this number; none while MPI is not running.
 pub fn comm_of_fortran(number: c_int) -> MPI_Comm {
     if !is_running() {
         return null_comm();
@@ -341,6 +369,9 @@ pub(in crate::comm) fn dress(user: MpiComm, mut private: MpiComm) -> Result<(Mpi
 
 /// Whether process recovery hears of errors on this communicator.
 pub fn is_resilient(user: MPI_Comm) -> bool {
+    if !is_running() {
+        return false;
+    }
     match (registry::resilient_handler(), handler_of(user)) {
         (Some(known), Ok(handler)) => {
             let _ = free_handler(handler);
@@ -355,7 +386,7 @@ pub fn is_resilient(user: MPI_Comm) -> bool {
 pub fn revoke_for_user(comm: MPI_Comm) {
     // SAFETY: constants of the MPI shim, never written.
     let predefined = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
-    if !is_null(comm) && !predefined.contains(&comm) {
+    if is_running() && !is_null(comm) && !predefined.contains(&comm) {
         ulfm::revoke(comm);
     }
 }

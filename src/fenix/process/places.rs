@@ -71,7 +71,15 @@ impl Places {
             return Err(Error::Spares { size });
         }
         let alive: Vec<usize> = claims.iter().map(|claim| claim.place).collect();
-        Ok(Self::assign(size, active, &alive))
+        let mut claimed = vec![false; size];
+        let once = |place: &usize| {
+            let free = claimed.get_mut(*place).filter(|taken| !**taken);
+            free.map(|taken| *taken = true).is_some()
+        };
+        match alive.iter().all(once) {
+            true => Ok(Self::assign(size, active, &alive)),
+            false => Err(Error::Invariant("two processes claim one place, or none")),
+        }
     }
 
     /// `alive` holds the old place of each rank of the new world. Survivors keep their order; the last living spare
@@ -96,8 +104,8 @@ impl Places {
     }
 
     /// The place of a rank of the new world.
-    pub(super) fn place_of(&self, rank: usize) -> usize {
+    pub(super) fn place_of(&self, rank: usize) -> Result<usize> {
         let found = self.ranks.iter().position(|&at| at == rank);
-        found.unwrap_or(self.ranks.len())
+        found.ok_or(Error::Invariant("a living process has no place"))
     }
 }

@@ -1,6 +1,6 @@
 //! Who gets which place, for any losses.
 
-use super::places::Places;
+use super::places::{Claim, Places};
 use proptest::prelude::*;
 
 /// A world and which of its places live: at least one does.
@@ -15,7 +15,7 @@ fn losses() -> impl Strategy<Value = (usize, usize, Vec<usize>)> {
 /// The new place of the process that had the place `old`.
 fn new_place(places: &Places, alive: &[usize], old: usize) -> usize {
     let rank = alive.iter().position(|&place| place == old);
-    places.place_of(rank.expect("it lives"))
+    places.place_of(rank.expect("it lives")).unwrap()
 }
 
 proptest! {
@@ -66,6 +66,14 @@ fn the_last_spare_takes_the_first_lost_rank() {
     assert_eq!((now(7), now(6), now(5)), (1, 3, 5));
     assert_eq!(places.failed, [1, 3]);
     assert!(!places.depleted);
+}
+
+#[test]
+fn claims_that_contradict_each_other_are_an_error() {
+    let claims = |places: [usize; 2]| places.map(|place| Claim::again(place, 3, 2));
+    assert!(Places::from_claims(&claims([0, 2])).is_ok());
+    assert!(Places::from_claims(&claims([1, 1])).is_err());
+    assert!(Places::from_claims(&claims([0, 3])).is_err());
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn policies(ranks: usize) -> Vec<Policy> {
     });
     let mut seen = BTreeSet::new();
     let sets = |policy: &Policy| -> Vec<_> {
-        let set = |rank| format!("{:?}", Set::of(policy, rank, ranks));
+        let set = |rank| format!("{:?}", Set::of(policy, rank, ranks).unwrap());
         (0..ranks).map(set).collect()
     };
     let all = copies.chain(parities);

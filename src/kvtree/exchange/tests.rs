@@ -298,7 +298,7 @@ proptest! {
             run(size, |comm| {
                 let is_root = comm.rank() == root;
                 let mut tree = if is_root { model.to_tree() } else { something() };
-                bcast(&comm, root, Some(tree.edit())).unwrap();
+                bcast(&comm, root as i64, Some(tree.edit())).unwrap();
                 let expected = if is_root { model.clone() } else { received(&model) };
                 assert_eq!(Model::of(tree.view()), expected);
             });
@@ -329,4 +329,27 @@ fn no_tree_at_the_root_is_an_empty_one() {
         bcast(&comm, 1, given).unwrap();
         assert!(comm.rank() == 1 || tree.view().is_empty());
     });
+}
+
+#[test]
+fn a_root_that_is_none_or_another_than_the_others_name_fails_on_all() {
+    for size in [2, 3, 5] {
+        for (bad, wrong) in (0..size).flat_map(|bad| [-1, 1, 99].map(|wrong| (bad, wrong))) {
+            let ended = run(size, |comm| {
+                let mut tree = Tree::new();
+                tree.edit().child(c"kept");
+                let root = if comm.rank() == bad { wrong } else { 0 };
+                let error = bcast(&comm, root, Some(tree.edit())).unwrap_err();
+                assert!(tree.view().get(c"kept").is_some());
+                error
+            });
+            for (rank, error) in ended.into_iter().enumerate() {
+                match (wrong, rank == bad) {
+                    (1, _) => assert!(matches!(error, Error::Roots)),
+                    (_, true) => assert!(matches!(error, Error::Comm(_))),
+                    (_, false) => assert!(matches!(error, Error::Peer { rank, .. } if rank == bad)),
+                }
+            }
+        }
+    }
 }

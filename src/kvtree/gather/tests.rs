@@ -3,6 +3,10 @@
 use super::super::model::hops::hops_one_way;
 use super::super::model::{self, Model, number};
 use super::*;
+
+mod crashes;
+mod hostile;
+
 use crate::comm::local::run;
 use crate::storage::{Operation, faults};
 use proptest::prelude::*;
@@ -245,7 +249,7 @@ fn files_have_the_order_of_the_hops() {
             expected.child(LEVEL).child(c"0");
             expected.child(RANKS).child(&number(ranks));
             let mut found = Tree::new();
-            let path = with_suffix(&place.prefix, &suffix(0, writer));
+            let path = with_suffix(&place.prefix, &suffix(0, writer, 0));
             file::read_file(&path, found.edit()).unwrap();
             assert_eq!(Model::of(found.view()), expected, "{writer} of {ranks}");
         }

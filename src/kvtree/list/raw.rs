@@ -7,6 +7,7 @@
 //! the two disagree the list is right; the next change builds the index anew.
 
 use super::index::{self, Index};
+use crate::reserve;
 use std::ffi::{CStr, c_char};
 use std::ptr::{self, NonNull, addr_of_mut};
 use std::sync::Mutex;
@@ -42,8 +43,7 @@ fn seal_of(tree: *const RawTree) -> u32 {
 
 /// Memory that C may `free`. Running out is a panic, which the C layer turns into an error code.
 fn allocate<T>(value: T) -> NonNull<T> {
-    // SAFETY: malloc has no preconditions.
-    let place = unsafe { libc::malloc(size_of::<T>()) }.cast::<T>();
+    let place = reserve::malloc(size_of::<T>()).cast::<T>();
     let place = NonNull::new(place).expect("out of memory");
     // SAFETY: malloc gave room for a T, aligned for any type.
     unsafe { place.write(value) };
@@ -52,8 +52,7 @@ fn allocate<T>(value: T) -> NonNull<T> {
 
 pub(super) fn copy_key(key: &CStr) -> *mut c_char {
     let bytes = key.to_bytes_with_nul();
-    // SAFETY: malloc has no preconditions.
-    let copy = unsafe { libc::malloc(bytes.len()) }.cast::<u8>();
+    let copy = reserve::malloc(bytes.len());
     assert!(!copy.is_null(), "out of memory");
     // SAFETY: malloc gave room for all bytes.
     unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
@@ -76,8 +75,8 @@ pub(super) fn new_tree() -> NonNull<RawTree> {
 pub(super) unsafe fn free_elem(elem: *mut RawElem) {
     // SAFETY: key and element are malloc-owned and no longer linked (caller).
     unsafe {
-        libc::free((*elem).key.cast());
-        libc::free(elem.cast());
+        reserve::free((*elem).key.cast());
+        reserve::free(elem.cast());
     }
 }
 
@@ -96,7 +95,7 @@ pub(super) unsafe fn clear(tree: *mut RawTree) {
             if !subtree.is_null() {
                 retired.extend(retire_index(subtree));
                 next = chain((*subtree).first, next);
-                libc::free(subtree.cast());
+                reserve::free(subtree.cast());
             }
             free_elem(elem);
             elem = next;
@@ -129,7 +128,7 @@ pub(super) unsafe fn free_tree(tree: *mut RawTree) {
     // SAFETY: the tree is malloc-owned and nobody uses it afterwards (caller).
     unsafe {
         clear(tree);
-        libc::free(tree.cast());
+        reserve::free(tree.cast());
     }
 }
 
@@ -240,20 +239,13 @@ unsafe fn hash_of(elem: *const RawElem) -> u64 {
 
 /// True while the index holds exactly the list, as far as clients were able to change it.
 unsafe fn believable(tree: *const RawTree, index: *mut Index) -> bool {
-    // SAFETY: the index belongs to the live tree; suspects are elements that were never removed.
+    // SAFETY: the index belongs to the live tree, and what it watches stands in the tree.
     unsafe {
         let (table, watch) = (&(*index).table, &(*index).watch);
-        if watch.is_quiet() {
-            return true;
-        }
-        let right = match watch.suspects() {
-            Some(mut elems) => elems.all(|elem| table.contains(hash_of(elem), elem)),
-            None => matches_list(tree, index),
-        };
-        if right {
-            watch.settle();
-        }
-        right
+        watch.check(
+            |elem| table.contains(hash_of(elem), elem),
+            || matches_list(tree, index),
+        )
     }
 }
 
@@ -290,8 +282,11 @@ enum Lookup {
 }
 
 unsafe fn is_key(elem: *const RawElem, key: *const c_char) -> bool {
-    // SAFETY: a non-NULL key is a C string.
-    unsafe { !(*elem).key.is_null() && libc::strcmp((*elem).key, key) == 0 }
+    // SAFETY: a non-NULL key is a C string. Most keys differ in their first character: no call for these.
+    unsafe {
+        let own = (*elem).key;
+        !own.is_null() && *own == *key && libc::strcmp(own, key) == 0
+    }
 }
 
 pub(super) unsafe fn find(tree: *const RawTree, key: *const c_char) -> *mut RawElem {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::super::memory::Spare;
 use super::Result;
-use crate::comm::{Buffer, Comm, Tag, Underway};
+use crate::comm::{Comm, Filled, Tag, Underway};
 
 /// Bytes that make a part worth sending.
 pub(super) const WORTHWHILE: usize = if cfg!(test) { 16 } else { 64 << 10 };
@@ -16,39 +16,7 @@ pub(super) const WORTHWHILE: usize = if cfg!(test) { 16 } else { 64 << 10 };
 /// waits for them more often.
 const MORE: usize = 3;
 
-pub(super) struct Part {
-    room: Vec<u8>,
-    filled: usize,
-}
-
-impl Part {
-    pub(super) fn filled(&self) -> usize {
-        self.filled
-    }
-
-    /// What is not filled yet.
-    pub(super) fn rest(&mut self) -> &mut [u8] {
-        &mut self.room[self.filled..]
-    }
-
-    pub(super) fn fill(&mut self, bytes: usize) {
-        self.filled += bytes;
-    }
-}
-
-impl AsRef<[u8]> for Part {
-    fn as_ref(&self) -> &[u8] {
-        &self.room[..self.filled]
-    }
-}
-
-impl AsMut<[u8]> for Part {
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.room[..self.filled]
-    }
-}
-
-impl Buffer for Part {}
+pub(super) type Part = Filled;
 
 /// What a [`super::dealer::Dealer`] sends parts with.
 pub(super) trait Post {
@@ -61,10 +29,7 @@ pub(super) struct NoPost;
 
 impl Post for NoPost {
     fn part(&mut self) -> Part {
-        Part {
-            room: Vec::new(),
-            filled: 0,
-        }
+        Part::default()
     }
 
     fn send(&mut self, _to: usize, _part: Part) {}
@@ -134,7 +99,7 @@ impl<'a, C: Comm> Outbox<'a, C> {
         };
         self.note(sending.finish().map(drop));
         if let Some(part) = Arc::into_inner(part) {
-            self.parts.free.push(part.room);
+            self.parts.free.push(part.into_bytes());
         }
     }
 
@@ -150,10 +115,7 @@ impl<C: Comm> Post for Outbox<'_, C> {
         while self.parts.free.is_empty() && !self.under_way.is_empty() {
             self.take_back();
         }
-        Part {
-            room: self.parts.free.pop().unwrap_or_default(),
-            filled: 0,
-        }
+        Part::new(self.parts.free.pop().unwrap_or_default())
     }
 
     fn send(&mut self, to: usize, part: Part) {

@@ -126,6 +126,14 @@ fn reed_solomon() {
     Golden::copy("rs_n6_k3", Kind::ReedSolomon).lose_and_rebuild_every_combination();
 }
 
+/// Files that version 0.1.0 wrote: they have checksums, and name no generation.
+#[test]
+fn files_of_the_first_version() {
+    Golden::copy("0.1.0/partner_n4_k1", Kind::Partner).lose_and_rebuild_every_combination();
+    Golden::copy("0.1.0/xor_n4", Kind::Xor).lose_and_rebuild_every_combination();
+    Golden::copy("0.1.0/rs_n4_k2", Kind::ReedSolomon).lose_and_rebuild_every_combination();
+}
+
 #[test]
 fn contents_are_listed_in_rank_order_from_few_files() {
     let golden = Golden::copy("rs_n6_k3", Kind::ReedSolomon);

@@ -1,0 +1,102 @@
+//! Messages that have been matched but not received: their length is known before any of it is written, since one
+//! that is longer than its buffer makes some MPIs write past the end.
+//!
+//! No other receive can take a matched message, and its sender may wait for that: one that nobody wants is received
+//! and thrown away when it is dropped.
+
+use std::ffi::c_int;
+
+use mpi_sys::{self as ffi, MPI_Message, MPI_Status};
+
+use super::{MpiComm, bytes_type, count_of, no_status};
+use crate::comm::{Result, Tag};
+use crate::pages;
+
+pub(super) struct Matched<'a> {
+    on: &'a MpiComm,
+    message: MPI_Message,
+    from: usize,
+    length: usize,
+}
+
+impl MpiComm {
+    /// Waits for a message.
+    pub(super) fn wait_for(&self, from: usize, tag: Tag) -> Result<Matched<'_>> {
+        let (mut message, mut status) = (no_message(), no_status());
+        let comm = self.live()?;
+        // SAFETY: `message` and `status` are ours to write.
+        self.check("MPI_Mprobe", unsafe {
+            ffi::MPI_Mprobe(from as c_int, tag, comm, &mut message, &mut status)
+        })?;
+        Matched::new(self, message, &status)
+    }
+
+    /// A message that has come; from anyone if none is named.
+    pub(super) fn look_for(&self, from: Option<usize>, tag: Tag) -> Result<Option<Matched<'_>>> {
+        // SAFETY: a constant of the MPI shim, never written.
+        let from = from.map_or(unsafe { ffi::RSMPI_ANY_SOURCE }, |from| from as c_int);
+        let (mut message, mut status, mut there) = (no_message(), no_status(), 0);
+        let comm = self.live()?;
+        // SAFETY: all that is written to is ours.
+        self.check("MPI_Improbe", unsafe {
+            ffi::MPI_Improbe(from, tag, comm, &mut there, &mut message, &mut status)
+        })?;
+        match there {
+            0 => Ok(None),
+            _ => Matched::new(self, message, &status).map(Some),
+        }
+    }
+}
+
+impl<'a> Matched<'a> {
+    /// A length that cannot be told leaves the message where it is: no buffer would be known to be long enough.
+    fn new(on: &'a MpiComm, message: MPI_Message, status: &MPI_Status) -> Result<Self> {
+        Ok(Self {
+            on,
+            message,
+            from: status.MPI_SOURCE as usize,
+            length: count_of(status)?,
+        })
+    }
+
+    pub(super) fn from(&self) -> usize {
+        self.from
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Receives it into a buffer of its length.
+    pub(super) fn receive(mut self, into: &mut [u8]) -> Result<()> {
+        self.take(into)
+    }
+
+    fn take(&mut self, into: &mut [u8]) -> Result<()> {
+        debug_assert_eq!(into.len(), self.length);
+        let (data, count) = (into.as_mut_ptr().cast(), into.len() as c_int);
+        let mut status = no_status();
+        let mut message = std::mem::replace(&mut self.message, no_message());
+        // SAFETY: `into` holds `count` bytes and outlives the blocking call; `message` is used once.
+        self.on.check("MPI_Mrecv", unsafe {
+            ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
+        })
+    }
+}
+
+impl Drop for Matched<'_> {
+    fn drop(&mut self) {
+        if self.message == no_message() || !super::is_running() {
+            return;
+        }
+        // Without memory for it the message stays: a shorter buffer is not safe with every MPI.
+        if let Some(mut unwanted) = pages::zeroed(self.length) {
+            let _ = self.take(&mut unwanted);
+        }
+    }
+}
+
+fn no_message() -> MPI_Message {
+    // SAFETY: a constant of the MPI shim, never written.
+    unsafe { ffi::RSMPI_MESSAGE_NULL }
+}

@@ -1,0 +1,130 @@
+//! Communicators that a program has made of a resilient one: recovery must reach the ranks that are blocked in them.
+//!
+//! Every constructor of MPI (split, dup, create, those of topologies, of an intercommunicator) hands the error handler
+//! of the old communicator on, so a communicator with the resilient handler is the resilient one or stems from
+//! it. Open MPI numbers all communicators of a process for Fortran, from 0 on, and gives each for its number:
+//! so they are found when they are needed, whoever made them, and no constructor has to be wrapped. Wrappers
+//! would come between every program that links any of our libraries and its profiling tool, and Fortran would pass
+//! them by.
+//!
+//! A rank that enters recovery revokes all that it finds. Who is blocked in one waits for a rank of it: that rank is
+//! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. A constructor that the failure
+//! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. After the repair those
+//! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
+//! an error that a stale one raises, say for a request that was open, has been repaired already.
+//!
+//! Out of reach are communicators whose handler the program has replaced, and those that it made of others, such as the
+//! world. Windows and files have handlers of their own.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use mpi_sys::{self as ffi, MPI_Comm};
+
+use super::{Complete, is_revoked};
+use crate::comm::mpi::{self, MpiComm};
+
+/// Open MPI has no more communicators than messages have room for their ids: 16 bits.
+const NUMBERS: c_int = 1 << 16;
+
+/// The communicators with the resilient handler: that of the user, and all that stem from it.
+fn resilient() -> Vec<MPI_Comm> {
+    // SAFETY: constants of the MPI shim, never written.
+    let predefined = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
+    // One that was freed while messages are under way still has its number. To ask it for its handler is an error,
+    // which MPI raises on these.
+    let quiet = predefined.map(MpiComm::borrowed);
+    let all = (0..NUMBERS).map(mpi::comm_of_fortran);
+    let of_users = all.filter(|comm| !mpi::is_null(*comm) && !predefined.contains(comm));
+    let found = of_users.filter(|comm| mpi::is_resilient(*comm)).collect();
+    drop(quiet);
+    found
+}
+
+/// Those that nobody has revoked yet, as far as they are complete.
+pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
+    let mut found = match complete {
+        Complete::Unknown => return Vec::new(),
+        Complete::All | Complete::AllButNewest => resilient(),
+    };
+    found.retain(|comm| !is_revoked(*comm) && has_id(*comm));
+    if complete == Complete::AllButNewest {
+        found.pop();
+    }
+    found
+}
+
+/// Whether MPI has given it an id: that comes first of what a constructor does. With the id an intracommunicator gets a
+/// name.
+fn has_id(comm: MPI_Comm) -> bool {
+    let mut name: [c_char; ffi::MPI_MAX_OBJECT_NAME as usize + 1] =
+        [0; ffi::MPI_MAX_OBJECT_NAME as usize + 1];
+    let (mut length, mut inter) = (0, 0);
+    // SAFETY: a valid communicator; the name is as long as MPI's longest, and all is ours to write.
+    unsafe {
+        ffi::MPI_Comm_get_name(comm, name.as_mut_ptr(), &mut length);
+        ffi::MPI_Comm_test_inter(comm, &mut inter);
+    }
+    length > 0 || inter != 0
+}
+
+/// After a repair: errors on all but the new communicator of the user mean nothing new.
+pub(super) fn mark_stale(new: MPI_Comm) {
+    let Some(keyval) = keyval() else {
+        return;
+    };
+    for comm in resilient().into_iter().filter(|comm| *comm != new) {
+        // SAFETY: a valid communicator; the value is a number that nobody follows.
+        unsafe { ffi::MPI_Comm_set_attr(comm, keyval, ptr::dangling_mut::<c_void>()) };
+    }
+}
+
+/// Whether an earlier repair has replaced what this communicator belongs to.
+pub(super) fn is_stale(comm: MPI_Comm) -> bool {
+    let mut value: *mut c_void = ptr::null_mut();
+    let mut found = 0;
+    let Some(keyval) = keyval().filter(|_| !mpi::is_null(comm)) else {
+        return false;
+    };
+    // SAFETY: a valid communicator, since MPI has just raised an error on it; both places are ours to write.
+    let code = unsafe { ffi::MPI_Comm_get_attr(comm, keyval, (&raw mut value).cast(), &mut found) };
+    code == 0 && found != 0
+}
+
+/// The name of the mark.
+fn keyval() -> Option<c_int> {
+    static KEYVAL: Mutex<Option<c_int>> = Mutex::new(None);
+    let mut known = KEYVAL.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.is_none() {
+        let (copy, delete) = (Some(copy_nothing as _), Some(delete_nothing as _));
+        let mut keyval = 0;
+        // SAFETY: the callbacks have MPI's signatures and live as long as the program.
+        let code =
+            unsafe { ffi::MPI_Comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) };
+        *known = (code == 0).then_some(keyval);
+    }
+    *known
+}
+
+unsafe extern "C" fn copy_nothing(
+    _comm: MPI_Comm,
+    _keyval: c_int,
+    _extra: *mut c_void,
+    _value: *mut c_void,
+    _copy: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI passes a valid flag.
+    unsafe { *flag = 0 };
+    0
+}
+
+unsafe extern "C" fn delete_nothing(
+    _comm: MPI_Comm,
+    _keyval: c_int,
+    _value: *mut c_void,
+    _extra: *mut c_void,
+) -> c_int {
+    0
+}

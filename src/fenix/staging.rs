@@ -1,0 +1,199 @@
+//! Stores of a group, at once or under way, into the staged snapshot.
+//!
+//! A store ends in order with those before it. One that fails leaves a note of the elements that this rank lacks, for
+//! other sets of ranks may have stored theirs: a commit then would make a snapshot of two times.
+
+use super::group::Group;
+use super::storing::{Manner, Offer, Storing};
+use super::{Error, Regions, Result, Source, Subset};
+use crate::comm::{Comm, Tag};
+
+/// A store under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u32);
+
+/// Every store has a tag of its own, so that stores under way do not mix; these are the first of them, and
+/// after how many they begin again.
+const FIRST_TAG: Tag = 64;
+const TAGS: u32 = 4096;
+
+/// Steps of a store under way at once.
+const AT_ONCE: usize = 4;
+
+pub(super) struct Pending<C: Comm> {
+    ticket: Ticket,
+    member: i32,
+    pub(super) storing: Storing<C>,
+}
+
+impl<C: Comm> Group<C> {
+    /// Adds the elements of `subset` to the staged snapshot and protects them; counts and subsets may
+    /// differ from rank to rank. A later store of the same elements takes the place of an earlier one.
+    ///
+    /// # Collective
+    /// Called by all ranks of the group in the same order. An error is the same on all ranks of a set.
+    pub fn store(
+        &mut self,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
+    ) -> Result<()> {
+        self.settle();
+        let storing = self.begin(member, source, subset, AT_ONCE)?;
+        self.stage(member, storing)
+    }
+
+    /// Waits for a store and adds it to what the next commit makes permanent.
+    fn stage(&mut self, member: i32, storing: Storing<C>) -> Result<()> {
+        let regions = storing.regions().clone();
+        let entry = self
+            .means()
+            .and_then(|mut means| storing.finish(&mut means));
+        match entry {
+            Ok(entry) => {
+                if let Some(missing) = self.unstored.get_mut(&member) {
+                    *missing = missing.without(&regions);
+                }
+                self.snapshots.stage(member, entry, &mut self.memory);
+                Ok(())
+            }
+            Err(error) => {
+                self.miss(member, &regions);
+                Err(error)
+            }
+        }
+    }
+
+    fn miss(&mut self, member: i32, regions: &Regions) {
+        let missing = self.unstored.entry(member).or_default();
+        *missing = missing.union(regions);
+    }
+
+    /// As [`Group::store`], but only copies the elements and starts the protection; `source` may change
+    /// as soon as this returns. To be ended with [`Group::wait`] or [`Group::test`].
+    ///
+    /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
+    /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
+    /// kept for the next one until a store that waits is committed.
+    pub fn start_store(
+        &mut self,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
+    ) -> Result<Ticket> {
+        let storing = self.begin(member, source, subset, usize::MAX)?;
+        let ticket = Ticket(self.tickets);
+        self.tickets = self.tickets.wrapping_add(1);
+        self.pending.push_back(Pending {
+            ticket,
+            member,
+            storing,
+        });
+        Ok(ticket)
+    }
+
+    fn begin(
+        &mut self,
+        member: i32,
+        source: &(impl Source + ?Sized),
+        subset: &Subset,
+        at_once: usize,
+    ) -> Result<Storing<C>> {
+        let offer = self.attributes(member).map(|attributes| Offer {
+            attributes,
+            regions: subset.regions(attributes.count),
+        });
+        let wanted = offer.as_ref().ok().map(|offer| offer.regions.clone());
+        let manner = Manner {
+            tag: FIRST_TAG + (self.stores % TAGS) as Tag,
+            checksums: self.settings.checksums,
+            at_once,
+        };
+        self.stores = self.stores.wrapping_add(1);
+        let started = Storing::start(&mut self.means()?, manner, member, offer, source);
+        if let (Err(_), Some(regions)) = (&started, wanted) {
+            self.miss(member, &regions);
+        }
+        started
+    }
+
+    /// Ends all stores under way.
+    pub(super) fn settle(&mut self) {
+        while !self.pending.is_empty() {
+            self.end_first();
+        }
+    }
+
+    fn end_first(&mut self) {
+        let Some(Pending {
+            ticket,
+            member,
+            storing,
+        }) = self.pending.pop_front()
+        else {
+            return;
+        };
+        if let Err(error) = self.stage(member, storing) {
+            self.failed.insert(ticket, error);
+        }
+    }
+
+    /// A ticket that has ended is fine too.
+    pub fn wait(&mut self, ticket: Ticket) -> Result<()> {
+        self.check_ticket(ticket)?;
+        while self.is_pending(ticket) {
+            self.end_first();
+        }
+        self.failed.remove(&ticket).map_or(Ok(()), Err)
+    }
+
+    /// Moves stores on as far as possible without waiting and tells whether this one has ended.
+    pub fn test(&mut self, ticket: Ticket) -> Result<bool> {
+        self.check_ticket(ticket)?;
+        self.move_on();
+        let failed = self.failed.remove(&ticket);
+        failed.map_or(Ok(!self.is_pending(ticket)), Err)
+    }
+
+    /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
+    fn move_on(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        let done = pending.iter_mut().map(|pending| match self.means() {
+            Ok(means) => pending.storing.is_done(&means),
+            Err(_) => true,
+        });
+        let done: Vec<_> = done.collect();
+        self.pending = pending;
+        for _ in done.into_iter().take_while(|done| *done) {
+            self.end_first();
+        }
+    }
+
+    fn is_pending(&self, ticket: Ticket) -> bool {
+        self.pending.iter().any(|pending| pending.ticket == ticket)
+    }
+
+    fn check_ticket(&self, ticket: Ticket) -> Result<()> {
+        let known = ticket.0 < self.tickets;
+        known.then_some(()).ok_or(Error::NoSuchRequest)
+    }
+
+    /// Waits for stores under way, and refuses a commit of which another rank may have more than this one.
+    pub fn prepare_commit(&mut self) -> Result<()> {
+        self.settle();
+        if let Some((_, error)) = self.failed.pop_first() {
+            return Err(error);
+        }
+        let missing = self
+            .unstored
+            .iter()
+            .find(|(_, missing)| missing.count() > 0);
+        match missing {
+            Some((&member, _)) => Err(Error::NotStored {
+                group: self.settings.id,
+                member,
+            }),
+            None => self.comm().map(drop),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Claims of headers that applies could have left.
+
+use super::*;
+
+/// How many right neighbours keep what a rank says, and what the set survives.
+#[derive(Clone, Copy, Debug)]
+enum Protection {
+    Copies(usize),
+    Parity(usize),
+}
+
+impl Protection {
+    fn copies(self) -> usize {
+        match self {
+            Protection::Copies(count) | Protection::Parity(count) => count,
+        }
+    }
+
+    fn tolerates(self, ranks: usize, lost: &[usize]) -> bool {
+        match self {
+            Protection::Parity(count) => lost.len() <= count,
+            Protection::Copies(count) => lost.iter().all(|rank| {
+                let mut holders = (1..=count).map(|distance| (rank + distance) % ranks);
+                holders.any(|holder| !lost.contains(&holder))
+            }),
+        }
+    }
+}
+
+/// Some applies under one name; in each, the files of some ranks are others than before.
+struct History {
+    ranks: usize,
+    protection: Protection,
+    /// For each apply and rank, which content its files have.
+    contents: Vec<Vec<u64>>,
+}
+
+/// What a rank has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    /// Which apply its header is of; nothing if it is lost.
+    apply: Option<usize>,
+    is_named: bool,
+}
+
+impl History {
+    fn claim(&self, rank: usize, state: State) -> Option<Claim> {
+        let apply = state.apply?;
+        let left = (0..=self.protection.copies()).map(|d| (rank + self.ranks - d) % self.ranks);
+        Some(Claim {
+            generation: state
+                .is_named
+                .then_some(Generation::new(1 + apply as u64, 77 - apply as u64)),
+            about: left
+                .map(|rank| (rank, self.contents[apply][rank] * 16 + rank as u64))
+                .collect(),
+            common: 0,
+        })
+    }
+
+    fn judge(&self, states: &[State]) -> Result<Verdict, String> {
+        let claims = states.iter().enumerate();
+        let claims: Vec<_> = claims
+            .map(|(rank, state)| self.claim(rank, *state))
+            .collect();
+        judge(&claims, |lost| self.protection.tolerates(self.ranks, lost))
+    }
+
+    /// No mix is taken for one apply, and what is tolerable is taken.
+    fn check(&self, states: &[State]) {
+        let newest = self.contents.len() - 1;
+        let at_newest = |rank: &usize| states[*rank].apply == Some(newest);
+        let (current, lost): (Vec<usize>, Vec<usize>) = (0..self.ranks).partition(at_newest);
+        let has_name = current.iter().any(|&rank| states[rank].is_named);
+        let told = || format!("{:?} {:?} {states:?}", self.protection, self.contents);
+        let verdict = self.judge(states);
+        if has_name && self.protection.tolerates(self.ranks, &lost) {
+            let verdict = verdict.unwrap_or_else(|error| panic!("{} {error}", told()));
+            assert_eq!(
+                verdict.generation,
+                Some(Generation::new(1 + newest as u64, 77 - newest as u64))
+            );
+            // A nameless header that says the same as one of the newest apply is taken for one.
+            assert!(
+                current.iter().all(|rank| verdict.current.contains(rank)),
+                "{}",
+                told()
+            );
+            let only = verdict
+                .current
+                .iter()
+                .all(|&rank| states[rank].apply == Some(newest) || !states[rank].is_named);
+            assert!(only, "{} {verdict:?}", told());
+        } else if let Ok(verdict) = verdict {
+            let named = verdict
+                .current
+                .iter()
+                .filter(|&&rank| states[rank].is_named);
+            let applies: BTreeSet<_> = named.map(|&rank| states[rank].apply).collect();
+            assert!(applies.len() <= 1, "{} {verdict:?}", told());
+        }
+    }
+}
+
+fn protections(ranks: usize) -> Vec<Protection> {
+    let counts =
+        (1..ranks).flat_map(|count| [Protection::Copies(count), Protection::Parity(count)]);
+    counts.collect()
+}
+
+#[test]
+fn all_states_of_few_ranks() {
+    let each = [Some(1), Some(0), None].map(|apply| State {
+        apply,
+        is_named: true,
+    });
+    for ranks in 2..=4usize {
+        for protection in protections(ranks) {
+            for changed in 0..1usize << ranks {
+                let history = History {
+                    ranks,
+                    protection,
+                    contents: vec![
+                        vec![0; ranks],
+                        (0..ranks)
+                            .map(|rank| (changed >> rank & 1) as u64)
+                            .collect(),
+                    ],
+                };
+                for case in 0..3usize.pow(ranks as u32) {
+                    let state = |rank: usize| each[case / 3usize.pow(rank as u32) % 3];
+                    history.check(&(0..ranks).map(state).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+}
+
+/// As many as the environment asks for, with nameless headers of other libraries among them.
+#[test]
+fn some_states_of_more_ranks() {
+    let mut seed = 5u64;
+    let mut roll = |sides: usize| {
+        seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (seed >> 33) as usize % sides
+    };
+    let wanted = std::env::var("STANCHION_STALE_CASES");
+    for _ in 0..wanted.map_or(10_000, |wanted| wanted.parse().unwrap()) {
+        let ranks = 5 + roll(5);
+        let protections = protections(ranks);
+        let protection = protections[roll(protections.len())];
+        let mut contents = vec![vec![0; ranks]];
+        for _ in 0..1 + roll(3) {
+            let before = contents[contents.len() - 1].clone();
+            contents.push(
+                before
+                    .into_iter()
+                    .map(|it| it + u64::from(roll(4) > 0))
+                    .collect(),
+            );
+        }
+        let newest = contents.len() - 1;
+        let mut states = vec![
+            State {
+                apply: Some(newest),
+                is_named: true
+            };
+            ranks
+        ];
+        for _ in 0..roll(protection.copies() + 2) {
+            let older = roll(newest + 1);
+            states[roll(ranks)] = State {
+                apply: (older < newest).then_some(older),
+                is_named: true,
+            };
+        }
+        for state in states
+            .iter_mut()
+            .filter(|state| state.apply == Some(newest))
+        {
+            state.is_named = roll(5) > 0;
+        }
+        History {
+            ranks,
+            protection,
+            contents,
+        }
+        .check(&states);
+    }
+}
+
+fn nameless(ranks: usize, applies: &[usize]) -> Result<Verdict, String> {
+    let history = History {
+        ranks,
+        protection: Protection::Parity(1),
+        contents: vec![vec![0; ranks], vec![1; ranks]],
+    };
+    let states = applies.iter().map(|&apply| State {
+        apply: Some(apply),
+        is_named: false,
+    });
+    history.judge(&states.collect::<Vec<_>>())
+}
+
+#[test]
+fn without_names_the_one_that_all_neighbours_contradict_is_stale() {
+    let verdict = nameless(4, &[1, 0, 1, 1]).unwrap();
+    assert_eq!(verdict.current, BTreeSet::from([0, 2, 3]));
+    assert_eq!(nameless(3, &[1, 1, 1]).unwrap().current.len(), 3);
+    // One word against another.
+    assert!(nameless(2, &[1, 0]).is_err());
+}
+
+#[test]
+fn applies_that_did_not_know_of_each_other_are_told_by_the_ranks_they_left() {
+    let claim = |random| {
+        Some(Claim {
+            generation: Some(Generation::new(3, random)),
+            about: (0..4).map(|rank| (rank, random)).collect(),
+            common: 0,
+        })
+    };
+    let verdict = judge(&[claim(1), claim(2), claim(1), claim(1)], |lost| {
+        lost.len() <= 3
+    });
+    assert_eq!(verdict.unwrap().current, BTreeSet::from([0, 2, 3]));
+    let error = judge(&[claim(1), claim(2), claim(2), claim(1)], |lost| {
+        lost.len() <= 3
+    });
+    let text = error.unwrap_err();
+    assert!(text.contains("3 (0000000000000001) on rank 0, 3"), "{text}");
+}
+
+#[test]
+fn texts_and_bytes_are_read_back() {
+    let generation = Generation::new(12, 0xfeed);
+    assert_eq!(
+        Generation::from_text(&generation.to_text()),
+        Some(generation)
+    );
+    for other in [
+        "",
+        "12",
+        "12-feed",
+        "-1-000000000000feed",
+        "12-000000000000FEED",
+        "012-000000000000feed",
+    ] {
+        assert_eq!(Generation::from_text(other), None, "{other}");
+    }
+    let claim = Claim {
+        generation: Some(generation),
+        about: BTreeMap::from([(3, 4), (5, 6)]),
+        common: 9,
+    };
+    let mut bytes = Vec::new();
+    claim.put(&mut bytes);
+    assert_eq!(Claim::take(&mut &bytes[..]), Some(claim));
+    assert_eq!(Claim::take(&mut &bytes[..bytes.len() - 1]), None);
+}
+
+#[test]
+fn ranks_that_are_behind_know_it() {
+    use crate::comm::local::run;
+    let compare = |own: Vec<Option<Generation>>| {
+        run(own.len(), |comm| {
+            Generation::compare(&comm, own[comm.rank()]).unwrap()
+        })
+    };
+    let [a, b, c] =
+        [(1, 9), (2, 3), (2, 4)].map(|(counter, random)| Some(Generation::new(counter, random)));
+    assert_eq!(compare(vec![a, None, a]), [Standing::Same; 3]);
+    assert_eq!(compare(vec![None, None]), [Standing::Same; 2]);
+    assert_eq!(compare(vec![a, b]), [Standing::Behind(2), Standing::Ahead]);
+    assert_eq!(compare(vec![c, b]), [Standing::Ahead, Standing::Behind(2)]);
+}

@@ -1,0 +1,291 @@
+//! The descriptor files of all ranks, and which descriptor each rank goes by.
+//!
+//! A rank's file has its own descriptor and those of its left neighbours, each with the generation of the apply that
+//! wrote it, beside what other readers of the format look at. To find its descriptor again, a rank collects what its own
+//! file and those of others say about it. Usually all say the same. If not, some rank has a file of an earlier apply:
+//! then all ranks go by the newest generation of which every one of them has a descriptor.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::hash::BuildHasher;
+use std::path::Path;
+
+use super::apply::give_to_right;
+use super::{Descriptor, Error, Result, Set, agree, header, names};
+use crate::comm::{Comm, Op};
+use crate::kvtree::value::rank_text;
+use crate::kvtree::{self, Tree, TreeRef, exchange};
+use crate::log;
+use crate::protect::generation::{Generation, Verdict, newest};
+use crate::storage::file::{open_read, sync, write_full};
+use crate::storage::place::create;
+use crate::wire::{gather, put, take};
+
+/// A descriptor and the generation of the apply that noted it down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Noted {
+    pub(super) descriptor: Descriptor,
+    pub(super) generation: Option<Generation>,
+}
+
+impl Noted {
+    /// From a descriptor's tree, with the generation among its keys.
+    fn from_tree(tree: TreeRef) -> Result<Noted> {
+        Ok(Noted {
+            descriptor: Descriptor::from_tree(tree)?,
+            generation: header::generation_in(tree)?,
+        })
+    }
+
+    fn key(&self) -> Key {
+        let Descriptor {
+            scheme,
+            groups,
+            world_ranks,
+            ..
+        } = self.descriptor;
+        let layout = (scheme.numbers(), groups, world_ranks);
+        Key {
+            generation: self.generation,
+            layout: foldhash::quality::FixedState::default().hash_one(layout),
+        }
+    }
+}
+
+/// What all descriptors of one apply have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    generation: Option<Generation>,
+    /// Scheme and number of sets.
+    layout: u64,
+}
+
+impl Key {
+    /// Whether both may be of one apply. No name is no contradiction.
+    fn fits(&self, other: &Key) -> bool {
+        let named = self.generation.zip(other.generation);
+        self.layout == other.layout && named.is_none_or(|(own, others)| own == others)
+    }
+}
+
+/// The tree of a descriptor file; `None` if there is no file.
+fn read(path: &Path) -> Result<Option<Tree>> {
+    let fd = match open_read(path) {
+        Err(error) if error.is_absent() => return Ok(None),
+        outcome => outcome?,
+    };
+    let mut tree = Tree::new();
+    kvtree::file::read_fd(path, fd, tree.edit())?;
+    Ok(Some(tree))
+}
+
+/// What a descriptor file says about each rank that it knows, as trees of descriptors with their generations.
+fn entries(file: &Tree) -> Result<Tree> {
+    let mut entries = Tree::new();
+    for entry in file.view().iter() {
+        let descriptor = entry.tree().and_then(|tree| tree.get(c"DESC"));
+        if let (Some(key), Some(tree), Some(descriptor)) = (entry.key(), entry.tree(), descriptor) {
+            let generation = header::generation_in(tree)?;
+            let mut edit = entries.edit();
+            edit.child(key).merge(descriptor)?;
+            header::set_generation(edit.into_child(key), generation)?;
+        }
+    }
+    Ok(entries)
+}
+
+/// What a descriptor file says about a rank, if it is complete.
+pub(super) fn noted(path: &Path, world_rank: usize) -> Option<Noted> {
+    let entries = entries(&read(path).ok()??).ok()?;
+    Noted::from_tree(entries.view().get(&rank_text(world_rank))?).ok()
+}
+
+/// The highest generation that a descriptor file names.
+pub(super) fn highest(path: &Path) -> Option<Generation> {
+    let entries = entries(&read(path).ok()??).ok()?;
+    let named = entries.view().iter().filter_map(|entry| entry.tree());
+    named
+        .filter_map(|tree| header::generation_in(tree).ok()?)
+        .max()
+}
+
+/// Writes the descriptors of this rank and its left neighbours, as a `.part` file.
+///
+/// # Collective
+/// Called by all ranks of the set.
+pub(super) fn write<C: Comm>(
+    set: &Set<C>,
+    descriptor: &Descriptor,
+    generation: Option<Generation>,
+    file: &Path,
+) -> Result<()> {
+    let own = descriptor.to_tree();
+    let copies = descriptor.scheme.copies();
+    let mut all = Tree::new();
+    let mut edit = all.edit();
+    let mut note = |rank: usize, tree: Tree| {
+        let key = rank_text(set.map[rank]);
+        edit.child(&key).set(c"DESC", Some(tree));
+        header::set_generation(edit.child(&key), generation)
+    };
+    for (rank, tree) in give_to_right(&set.comm, copies, &own)? {
+        note(rank, tree)?;
+    }
+    note(descriptor.rank, own)?;
+    header::sort(all.edit());
+    let bytes = kvtree::file::persisted(all.view())?;
+    let fd = create(&names::part(file), 0o666)?;
+    write_full(&fd, &bytes)?;
+    Ok(sync(&fd)?)
+}
+
+/// This rank's descriptor, and whether all ranks have theirs.
+///
+/// # Collective
+/// Called by all ranks of `parent`; all have the same verdict.
+pub(super) fn find<C: Comm>(parent: &C, name: &OsStr) -> Result<(Option<Descriptor>, Result<()>)> {
+    let rank = parent.rank();
+    let mut candidates = candidates(parent, name)?;
+    let first = candidates.first().map(|noted| noted.descriptor.clone());
+    let differ = candidates
+        .iter()
+        .any(|noted| Some(&noted.descriptor) != first.as_ref());
+    let mut anywhere = [differ.into(), first.is_none().into()];
+    parent.allreduce(Op::Max, &mut anywhere)?;
+    if anywhere == [1, 0] {
+        return Ok(match one_for_all(parent, &candidates)? {
+            Some(key) => {
+                candidates.sort_by_key(|noted| (noted.key() != key, !noted.key().fits(&key)));
+                (
+                    candidates.into_iter().next().map(|it| it.descriptor),
+                    Ok(()),
+                )
+            }
+            None => (first, Err(undecided())),
+        });
+    }
+    let missing = Error::NoDescriptor {
+        rank,
+        name: name.to_string_lossy().into_owned(),
+    };
+    let agreed = agree(parent, first.as_ref().map(drop).ok_or(missing));
+    Ok((first, agreed))
+}
+
+fn undecided() -> Error {
+    let what = "some are of an earlier apply, and no apply has left every rank its own";
+    Error::Mismatch(what.into())
+}
+
+/// What is known about this rank's descriptor, first by its own file.
+fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
+    let (rank, ranks) = (parent.rank(), parent.size());
+    let file = names::descriptor_file(name, rank);
+    // An unreadable file is a lost one.
+    let known = read(&file).and_then(|tree| tree.as_ref().map(entries).transpose());
+    let outgoing = known.unwrap_or_else(|error| {
+        log!(Warning, "{error}");
+        None
+    });
+    let outgoing = outgoing.unwrap_or_else(Tree::new);
+    let mut incoming = Tree::new();
+    exchange::exchange(parent, Some(outgoing.view()), Some(incoming.edit()))?;
+    let own_key = rank_text(rank);
+    let own = incoming.view().get(&own_key).into_iter();
+    let others = incoming.view().iter();
+    let others = others.filter(|entry| entry.key() != Some(&own_key));
+    let sent = own.chain(others.filter_map(|entry| entry.tree()));
+    let valid = sent.filter_map(|tree| Noted::from_tree(tree).ok());
+    let of_this_rank = |noted: &Noted| {
+        let Descriptor {
+            world_rank,
+            world_ranks,
+            ..
+        } = noted.descriptor;
+        (world_rank, world_ranks) == (rank, ranks)
+    };
+    Ok(valid.filter(of_this_rank).collect())
+}
+
+/// The apply whose descriptors all ranks go by.
+fn one_for_all<C: Comm>(parent: &C, candidates: &[Noted]) -> Result<Option<Key>> {
+    let mut own = Vec::new();
+    for key in candidates.iter().map(Noted::key) {
+        put(&mut own, &Generation::numbers(key.generation));
+        put(&mut own, &[key.layout]);
+    }
+    let told = gather(parent, &own)?;
+    let all: Vec<Vec<Key>> = told.iter().map(|bytes| take_keys(bytes)).collect();
+    Ok(newest_of_all(&all))
+}
+
+fn take_keys(mut bytes: &[u8]) -> Vec<Key> {
+    let one = || {
+        let generation = Generation::from_numbers(take(&mut bytes)?);
+        let [layout] = take(&mut bytes)?;
+        Some(Key { generation, layout })
+    };
+    std::iter::from_fn(one).collect()
+}
+
+/// The newest apply of which every rank has a descriptor, from those that each has.
+fn newest_of_all(known: &[Vec<Key>]) -> Option<Key> {
+    let keys: BTreeSet<Key> = known.iter().flatten().copied().collect();
+    let is_complete = |key: &Key| {
+        let mut ranks = known.iter();
+        ranks.all(|keys| keys.iter().any(|other| other.fits(key)))
+    };
+    let complete: Vec<Key> = keys.into_iter().filter(is_complete).collect();
+    // The first of a rank is that of its own file.
+    let candidates = complete.iter().map(|key| Verdict {
+        generation: key.generation,
+        current: (0..known.len())
+            .filter(|&rank| known[rank].first().is_some_and(|first| first.fits(key)))
+            .collect(),
+    });
+    let candidates: Vec<_> = candidates.collect();
+    newest(&candidates.iter().collect::<Vec<_>>()).map(|index| complete[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Key = Key {
+        generation: Some(Generation::new(1, 7)),
+        layout: 1,
+    };
+    const B: Key = Key {
+        generation: Some(Generation::new(2, 3)),
+        layout: 2,
+    };
+    const UNNAMED: Key = Key {
+        generation: None,
+        layout: 3,
+    };
+
+    #[test]
+    fn the_newest_descriptors_that_every_rank_has_are_taken() {
+        let stale = [vec![B], vec![A, B], vec![B], vec![B]];
+        assert_eq!(newest_of_all(&stale), Some(B));
+        let ahead = [vec![A], vec![B, A], vec![A], vec![A]];
+        assert_eq!(newest_of_all(&ahead), Some(A));
+        assert_eq!(newest_of_all(&[vec![A], vec![B], vec![B]]), None);
+        // Either would do for two ranks: the counter tells.
+        assert_eq!(newest_of_all(&[vec![A, B], vec![B, A]]), Some(B));
+    }
+
+    #[test]
+    fn where_counters_do_not_tell_most_ranks_decide() {
+        let again = Key {
+            generation: Some(Generation::new(1, 9)),
+            layout: 2,
+        };
+        let known = [vec![again], vec![A, again], vec![again], vec![again, A]];
+        assert_eq!(newest_of_all(&known), Some(again));
+        assert_eq!(newest_of_all(&[vec![A, again], vec![again, A]]), None);
+        assert_eq!(newest_of_all(&[vec![A, UNNAMED], vec![UNNAMED, A]]), None);
+        let most = [vec![A, UNNAMED], vec![UNNAMED, A], vec![UNNAMED, A]];
+        assert_eq!(newest_of_all(&most), Some(UNNAMED));
+    }
+}

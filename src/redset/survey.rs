@@ -1,0 +1,230 @@
+//! What is left of a set, by its headers: which apply they belong to, and what it protected.
+//!
+//! Each rank reads its header and tells all others what it claims, and all judge the same claims by the same rules. So they
+//! go on with one scheme, one generation and one list of headers that count, or fail together, before any of them
+//! waits for another as one of these would have it.
+
+use super::apply::unpack;
+use super::header::{Header, Info, Record};
+use super::members::{Account, Location};
+use super::{Descriptor, Error, Result, Scheme, agree};
+use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::kvtree::pack;
+use crate::protect::generation::{self, Claim, Generation, Verdict};
+use crate::storage::place::Place;
+use crate::wire::{gather, put, take};
+
+const TAG: Tag = 0x6d62;
+
+pub(super) struct Survey {
+    /// This rank's header and its length, if it belongs to the apply that the set is completed to.
+    pub(super) header: Option<(Header, u64)>,
+    /// Whether this rank has a header of another apply instead.
+    pub(super) is_stale: bool,
+    /// Whether any header has checksums of redundancy.
+    pub(super) has_checksums: bool,
+    /// The length of chunks that the headers name, or 0.
+    pub(super) chunk: u64,
+    pub(super) info: Info,
+    /// This rank's files and where they are now.
+    pub(super) files: Vec<(Record, Place)>,
+}
+
+impl Survey {
+    /// # Collective
+    /// Called by all ranks of the set; all return the same verdict.
+    pub(super) fn take<C: Comm>(
+        comm: &C,
+        descriptor: &Descriptor,
+        location: &Location,
+        account: &mut Account,
+    ) -> Result<Survey> {
+        let Found {
+            header,
+            claim,
+            is_foreign,
+        } = Found::read(descriptor, location, account);
+        let own = Told {
+            scheme: descriptor.scheme,
+            has_checksums: header
+                .as_ref()
+                .is_some_and(|(it, _)| !it.checksums.is_empty()),
+            claim,
+        };
+        let told = gather(comm, &own.to_bytes())?;
+        let told = told.iter().map(|bytes| Told::from_bytes(bytes));
+        let told = told.collect::<Option<Vec<_>>>();
+        let told = told.ok_or_else(|| Error::Mismatch("a rank tells nonsense".into()))?;
+        let verdict = verdict(descriptor, &told)?;
+        let is_current = verdict.current.contains(&descriptor.rank);
+        let is_stale = is_foreign || header.is_some() && !is_current;
+        if let Some((stale, _)) = header.as_ref().filter(|_| !is_current) {
+            let wrong = staleness(stale.generation(), verdict.generation);
+            account.insert(location.redundancy.path().to_owned(), wrong);
+        }
+        let header = header.filter(|_| is_current);
+        let info = fetch_info(comm, descriptor, &verdict, header.as_ref().map(|it| &it.0));
+        let info = info.map(|info| Info {
+            generation: verdict.generation,
+            ..info
+        });
+        let (files, info) = agree(comm, info.and_then(|it| Ok((located(&it, location)?, it))))?;
+        let counts = |rank: &usize| told[*rank].claim.as_ref();
+        let mut chunks = verdict
+            .current
+            .iter()
+            .filter_map(counts)
+            .map(|claim| claim.common);
+        Ok(Survey {
+            chunk: chunks.next().unwrap_or(0),
+            has_checksums: verdict.current.iter().any(|&rank| told[rank].has_checksums),
+            header,
+            is_stale,
+            info,
+            files,
+        })
+    }
+}
+
+/// The header of a rank.
+struct Found {
+    header: Option<(Header, u64)>,
+    claim: Option<Claim>,
+    /// There is one, but of another set.
+    is_foreign: bool,
+}
+
+impl Found {
+    fn read(descriptor: &Descriptor, location: &Location, account: &mut Account) -> Found {
+        let place = &location.redundancy;
+        let mut found = Found {
+            header: None,
+            claim: None,
+            is_foreign: false,
+        };
+        let wrong = match Header::read_at(place) {
+            Ok(Some((header, length))) if header.belongs_to(descriptor) => match header.claim() {
+                Ok(claim) => {
+                    found.claim = Some(claim);
+                    found.header = Some((header, length));
+                    return found;
+                }
+                Err(error) => error.to_string(),
+            },
+            Ok(Some(_)) => {
+                found.is_foreign = true;
+                "it belongs to another set".into()
+            }
+            Ok(None) => "it does not exist".into(),
+            Err(error) => error.to_string(),
+        };
+        account.insert(place.path().to_owned(), wrong);
+        found
+    }
+}
+
+/// What a rank tells the others about itself.
+struct Told {
+    scheme: Scheme,
+    claim: Option<Claim>,
+    has_checksums: bool,
+}
+
+impl Told {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &self.scheme.numbers());
+        put(
+            &mut bytes,
+            &[self.has_checksums.into(), self.claim.is_some().into()],
+        );
+        if let Some(claim) = &self.claim {
+            claim.put(&mut bytes);
+        }
+        bytes
+    }
+
+    fn from_bytes(mut bytes: &[u8]) -> Option<Told> {
+        let scheme = Scheme::from_numbers(take(&mut bytes)?)?;
+        let [has_checksums, has_claim] = take(&mut bytes)?;
+        let claim = match has_claim {
+            0 => None,
+            _ => Some(Claim::take(&mut bytes)?),
+        };
+        bytes.is_empty().then_some(Told {
+            scheme,
+            claim,
+            has_checksums: has_checksums != 0,
+        })
+    }
+}
+
+/// The same on all ranks of the set, because all are told the same.
+fn verdict(descriptor: &Descriptor, told: &[Told]) -> Result<Verdict> {
+    let scheme = told[0].scheme;
+    if let Some(other) = told.iter().position(|told| told.scheme != scheme) {
+        let other_scheme = told[other].scheme;
+        return Err(Error::Mismatch(format!(
+            "rank 0 of the set goes by {scheme:?}, rank {other} by {other_scheme:?}"
+        )));
+    }
+    let claims: Vec<_> = told.iter().map(|told| told.claim.clone()).collect();
+    let ranks = descriptor.ranks;
+    let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+    judged.map_err(Error::Generations)
+}
+
+fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
+    match (own, current) {
+        (Some(own), Some(current)) if own != current => {
+            format!("it is of generation {own}, the set of {current}")
+        }
+        _ => "it contradicts the headers of the other ranks, as one of another apply does".into(),
+    }
+}
+
+fn located(info: &Info, location: &Location) -> Result<Vec<(Record, Place)>> {
+    let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
+    info.files.iter().map(place).collect()
+}
+
+/// What is known about this rank's files: by itself, or by the nearest right neighbour whose header counts. The error is
+/// this rank's own.
+fn fetch_info<C: Comm>(
+    comm: &C,
+    descriptor: &Descriptor,
+    verdict: &Verdict,
+    own: Option<&Header>,
+) -> Result<Info> {
+    let ranks = comm.size();
+    let helper = |rank: usize| {
+        let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
+        right
+            .into_iter()
+            .find(|helper| verdict.current.contains(helper))
+    };
+    let helpless = (0..ranks).filter(|rank| !verdict.current.contains(rank));
+    let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
+    let mut packed = Vec::new();
+    for rank in asked {
+        // Whoever waits for it must get something, if only what it cannot read.
+        let info = own.and_then(|header| header.infos.get(&rank)?.to_tree().ok());
+        let block = pack::packed(info.as_ref().map(|tree| tree.view()));
+        packed.push((rank, block.unwrap_or_default()));
+    }
+    let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
+    let from = match own {
+        None => helper(comm.rank()),
+        Some(_) => None,
+    };
+    let from: Vec<_> = from.into_iter().collect();
+    let received = transfer_unsized(comm, TAG, &sends, &from)?;
+    match (own, &received[..]) {
+        (Some(header), _) => Ok(header.own().clone()),
+        (None, [block, ..]) => Info::from_tree(unpack(block)?.view()),
+        (None, []) => Err(Error::Lost(format!(
+            "no rank knows which files rank {} has",
+            descriptor.world_rank
+        ))),
+    }
+}

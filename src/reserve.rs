@@ -1,0 +1,313 @@
+//! Memory that runs out: the allocator of the library keeps a reserve for small requests.
+//!
+//! Rust ends the process when it gets no memory for a small value. So the allocator, where malloc fails, hands out a
+//! block that it took from malloc beforehand. Such a block is freed like any other: it may be freed by the other library
+//! of the process (`libstanchion` and `libstanchion_base` share trees). What is freed while blocks are gone replaces them, and
+//! exported functions ask malloc for others when they begin. A request that the reserve serves fails nothing; but when half of it is gone and malloc still gives nothing,
+//! [`is_short`] fails collectives, at their next agreement and on all ranks, and calls of one process before they
+//! do anything. Large buffers are not for the reserve: whoever needs one asks for it with `try_reserve`.
+//!
+//! The library's builds use it (feature `reserve`); tests and benches may bring allocators of their own.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+
+unsafe extern "C" {
+    /// Not in every libc of the crate of that name.
+    fn malloc_usable_size(place: *mut c_void) -> usize;
+}
+
+/// Bytes of a block, and how many blocks of this size there are, in ascending order. Long ones take addresses, but no
+/// memory as long as nobody writes to them.
+const CLASSES: [(usize, usize); 6] = [
+    (64, 1024),
+    (256, 256),
+    (1 << 10, 128),
+    (8 << 10, 32),
+    (64 << 10, 8),
+    (1 << 20, 2),
+];
+/// Enough for vectors of the processor.
+const ALIGNMENT: usize = 64;
+
+const BLOCKS: usize = total(false);
+/// All of the reserve.
+pub(crate) const BYTES: usize = total(true);
+
+/// Where the library's values lie.
+pub struct Reserved;
+
+/// Null stands for a block that is gone.
+static RESERVE: [AtomicPtr<u8>; BLOCKS] = [const { AtomicPtr::new(ptr::null_mut()) }; BLOCKS];
+/// How many blocks there are.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+const fn total(bytes: bool) -> usize {
+    let (mut sum, mut class) = (0, 0);
+    while class < CLASSES.len() {
+        let (size, count) = CLASSES[class];
+        sum += if bytes { size * count } else { count };
+        class += 1;
+    }
+    sum
+}
+
+/// The blocks and their sizes, in ascending order.
+fn blocks() -> impl Iterator<Item = (usize, &'static AtomicPtr<u8>)> {
+    let sizes = CLASSES.iter();
+    let sizes = sizes.flat_map(|(size, count)| std::iter::repeat_n(*size, *count));
+    sizes.zip(&RESERVE)
+}
+
+/// Replaces blocks that are gone, as far as malloc gives any.
+pub(crate) fn refill() {
+    if cfg!(any(feature = "reserve", test)) && LEFT.load(Relaxed) < BLOCKS {
+        replace_blocks();
+    }
+}
+
+#[cold]
+fn replace_blocks() {
+    STARTED.store(true, Relaxed);
+    for (size, block) in blocks().filter(|(_, block)| block.load(Relaxed).is_null()) {
+        let mut fresh = ptr::null_mut();
+        // SAFETY: `fresh` is ours to write; the alignment is a power of two and a multiple of a pointer's size.
+        if unsafe { libc::posix_memalign(&mut fresh, ALIGNMENT, size) } != 0 {
+            return;
+        }
+        let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), AcqRel, Relaxed);
+        match kept {
+            Ok(_) => drop(LEFT.fetch_add(1, Relaxed)),
+            // Another thread was faster.
+            // SAFETY: allocated above and given to nobody.
+            Err(_) => unsafe { libc::free(fresh) },
+        }
+    }
+}
+
+/// The smallest block that is left with room for `size` bytes, or a null pointer.
+#[cold]
+fn take(size: usize, alignment: usize) -> *mut u8 {
+    if alignment > ALIGNMENT {
+        return ptr::null_mut();
+    }
+    for (_, block) in blocks().filter(|(room, _)| *room >= size) {
+        let taken = block.swap(ptr::null_mut(), AcqRel);
+        if !taken.is_null() {
+            LEFT.fetch_sub(1, Relaxed);
+            return taken;
+        }
+    }
+    ptr::null_mut()
+}
+
+/// Frees memory from malloc, or keeps it where the reserve lacks a block: while memory is short, what is given up
+/// serves the next request.
+///
+/// # Safety
+/// `place` came from malloc and nobody uses it any more; `free` frees it.
+unsafe fn give_back(place: *mut u8, free: impl FnOnce(*mut u8)) {
+    // SAFETY: promised by the caller.
+    if LEFT.load(Relaxed) == BLOCKS || !unsafe { keep(place) } {
+        free(place);
+    }
+}
+
+/// # Safety
+/// As for [`give_back`].
+#[cold]
+unsafe fn keep(place: *mut u8) -> bool {
+    if !STARTED.load(Relaxed) || place.addr() % ALIGNMENT != 0 {
+        return false;
+    }
+    // SAFETY: promised by the caller.
+    let length = unsafe { malloc_usable_size(place.cast()) };
+    let Some((size, _)) = CLASSES.iter().rfind(|(size, _)| *size <= length) else {
+        return false;
+    };
+    let mut empty = blocks().filter(|(room, _)| room == size);
+    let kept = empty.any(|(_, block)| {
+        let kept = block.compare_exchange(ptr::null_mut(), place, AcqRel, Relaxed);
+        kept.is_ok()
+    });
+    if kept {
+        LEFT.fetch_add(1, Relaxed);
+    }
+    kept
+}
+
+/// As malloc of C, for memory that C may free.
+#[inline]
+pub(crate) fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: malloc has no preconditions.
+    let place = unsafe { libc::malloc(size) };
+    match place.is_null() {
+        true => take(size, align_of::<libc::max_align_t>()),
+        false => place.cast(),
+    }
+}
+
+/// As free of C, for what [`malloc`] has given.
+///
+/// # Safety
+/// As for free.
+#[inline]
+pub(crate) unsafe fn free(place: *mut u8) {
+    if !place.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { give_back(place, |place| libc::free(place.cast())) }
+    }
+}
+
+/// What users are told then.
+pub(crate) const SHORT: &str = "memory has run out";
+
+/// Whether half of the blocks are gone, or all of the longest.
+pub(crate) fn is_short() -> bool {
+    #[cfg(test)]
+    if PRETENDED.get() {
+        return true;
+    }
+    let longest = &RESERVE[BLOCKS - CLASSES[CLASSES.len() - 1].1..];
+    let is_gone = |block: &AtomicPtr<u8>| block.load(Relaxed).is_null();
+    STARTED.load(Relaxed) && (LEFT.load(Relaxed) < BLOCKS / 2 || longest.iter().all(is_gone))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Lets a test have this thread's memory run out.
+    pub(crate) static PRETENDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+// SAFETY: memory is what the system's allocator gives, or a block from malloc of at least the size and alignment that
+// were asked for, which nobody else has. On Unix the system's allocator frees and resizes by free and realloc, whatever
+// the layout: so it can do that with such a block as well.
+unsafe impl GlobalAlloc for Reserved {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: promised by the caller.
+        let place = unsafe { System.alloc(layout) };
+        match place.is_null() {
+            true => take(layout.size(), layout.align()),
+            false => place,
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: promised by the caller.
+        let place = unsafe { System.alloc_zeroed(layout) };
+        if !place.is_null() {
+            return place;
+        }
+        let place = take(layout.size(), layout.align());
+        if !place.is_null() {
+            // SAFETY: a block of ours with at least so many bytes.
+            unsafe { place.write_bytes(0, layout.size()) };
+        }
+        place
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: promised by the caller.
+        unsafe { give_back(place, |place| System.dealloc(place, layout)) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: promised by the caller.
+        let moved = unsafe { System.realloc(place, layout, size) };
+        if !moved.is_null() {
+            return moved;
+        }
+        let moved = take(size, layout.align());
+        if !moved.is_null() {
+            // SAFETY: both have at least so many bytes, and what failed to be moved is still there, to be given up.
+            unsafe {
+                ptr::copy_nonoverlapping(place, moved, layout.size().min(size));
+                self.dealloc(place, layout);
+            }
+        }
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test, since the reserve is one of the process.
+    #[test]
+    fn the_reserve_serves_until_it_is_spent_and_is_filled_up_again() {
+        refill();
+        assert_eq!(LEFT.load(Relaxed), BLOCKS);
+        assert!(!is_short());
+        let (largest, _) = CLASSES[CLASSES.len() - 1];
+        assert!(take(largest + 1, 1).is_null());
+        assert!(take(1, 2 * ALIGNMENT).is_null());
+
+        let mut taken = Vec::new();
+        for (size, count) in CLASSES {
+            for index in 0..count {
+                let block = take(size - index % 3, ALIGNMENT);
+                assert!(!block.is_null() && block as usize % ALIGNMENT == 0);
+                // SAFETY: ours alone, as long as it says.
+                unsafe { block.write_bytes(taken.len() as u8, size) };
+                taken.push((block, size, taken.len() as u8));
+            }
+        }
+        assert!(is_short());
+        assert!(take(1, 1).is_null(), "all are gone");
+        refill();
+        assert!(!is_short());
+        for (block, size, value) in taken {
+            // SAFETY: as above; freed by what frees all blocks.
+            unsafe {
+                let bytes = std::slice::from_raw_parts(block, size);
+                assert!(bytes.iter().all(|byte| *byte == value));
+                Reserved.dealloc(block, Layout::from_size_align_unchecked(1, 1));
+            }
+        }
+        let layout = Layout::from_size_align(1, 1).unwrap();
+        let kept = take(1, 1);
+        // SAFETY: ours, and not used any more.
+        unsafe { Reserved.dealloc(kept, layout) };
+        assert_eq!(LEFT.load(Relaxed), BLOCKS, "what is freed fills a gap");
+        let small = take(1, 1);
+        // SAFETY: 64 bytes of ours; realloc may be given any block.
+        unsafe {
+            small.write_bytes(9, 64);
+            let layout = Layout::from_size_align_unchecked(64, 1);
+            let grown = Reserved.realloc(small, layout, 5000);
+            assert!(
+                std::slice::from_raw_parts(grown, 64)
+                    .iter()
+                    .all(|byte| *byte == 9)
+            );
+            Reserved.dealloc(grown, Layout::from_size_align_unchecked(5000, 1));
+        }
+        refill();
+        assert_eq!(LEFT.load(Relaxed), BLOCKS);
+    }
+
+    #[test]
+    fn a_request_that_malloc_refuses_is_served_as_it_was_asked_for() {
+        // What malloc never gives: the fallback is for sizes below that, so it refuses as well.
+        let huge = Layout::from_size_align(isize::MAX as usize - 63, 64).unwrap();
+        // SAFETY: the size is not zero.
+        unsafe {
+            assert!(Reserved.alloc(huge).is_null());
+            assert!(Reserved.alloc_zeroed(huge).is_null());
+            let layout = Layout::from_size_align(10, 1).unwrap();
+            let place = Reserved.alloc_zeroed(layout);
+            assert!(
+                Reserved
+                    .realloc(place, layout, isize::MAX as usize)
+                    .is_null()
+            );
+            Reserved.dealloc(place, layout);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Numbers and lists as bytes between ranks, once for all rooms.
+//!
+//! A rank puts what it has to tell into a `Vec<u8>`, all ranks gather what all have told ([`gather`]), and take it
+//! apart again in the same order. What does not come out whole is an error of the caller, never a number.
+
+use crate::comm::{Comm, Op, Result};
+
+pub(crate) fn put(bytes: &mut Vec<u8>, numbers: &[u64]) {
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+/// Takes numbers from the front; `None` if there are not so many.
+pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        let (first, rest) = bytes.split_first_chunk()?;
+        *number = u64::from_le_bytes(*first);
+        *bytes = rest;
+    }
+    Some(numbers)
+}
+
+/// The number of each rank.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn gather_u64<C: Comm>(comm: &C, number: u64) -> Result<Vec<u64>> {
+    let mut all = vec![0; 8 * comm.size()];
+    comm.allgather(&number.to_le_bytes(), &mut all)?;
+    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
+    Ok(numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect())
+}
+
+/// What each rank tells; ranks may tell different amounts.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn gather<C: Comm>(comm: &C, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let lengths = gather_u64(comm, own.len() as u64)?;
+    let longest = lengths
+        .iter()
+        .copied()
+        .max()
+        .map_or(0, |most| most as usize);
+    let mut padded = own.to_vec();
+    padded.resize(longest, 0);
+    let mut all = vec![0; longest * comm.size()];
+    if longest > 0 {
+        comm.allgather(&padded, &mut all)?;
+    }
+    let told = lengths.iter().enumerate();
+    let told = told.map(|(rank, length)| all[rank * longest..][..*length as usize].to_vec());
+    Ok(told.collect())
+}
+
+/// Whether it is so on any rank.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn any<C: Comm>(comm: &C, it_is: bool) -> Result<bool> {
+    let mut somewhere = [u64::from(it_is)];
+    comm.allreduce(Op::Max, &mut somewhere)?;
+    Ok(somewhere[0] != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::local::run;
+
+    #[test]
+    fn ranks_may_tell_different_amounts() {
+        for ranks in [1, 2, 5] {
+            let told = run(ranks, |comm| {
+                gather(&comm, &vec![comm.rank() as u8; 3 * comm.rank()]).unwrap()
+            });
+            let wanted: Vec<_> = (0..ranks).map(|rank| vec![rank as u8; 3 * rank]).collect();
+            assert!(told.iter().all(|told| *told == wanted));
+        }
+        assert_eq!(
+            run(3, |comm| gather(&comm, b"").unwrap())[1],
+            [b"", b"", b""]
+        );
+    }
+
+    #[test]
+    fn numbers_are_taken_whole_or_not_at_all() {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &[7, u64::MAX]);
+        assert_eq!(take(&mut &bytes[..]), Some([7, u64::MAX]));
+        assert_eq!(take::<3>(&mut &bytes[..]), None);
+        assert_eq!(take::<2>(&mut &bytes[..15]), None);
+    }
+}
