@@ -9,14 +9,15 @@
 //!
 //! A rank that enters recovery revokes all that it finds. Who is blocked in one waits for a rank of it: that rank is
 //! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. A constructor that the failure
-//! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. After the repair those
+//! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. (One
+//! that MPI_Comm_idup is making when another call meets a failure cannot be told from the others.) After the repair those
 //! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
 //! an error that a stale one raises, say for a request that was open, has been repaired already.
 //!
 //! Out of reach are communicators whose handler the program has replaced, and those that it made of others, such as the
 //! world. Windows and files have handlers of their own.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -48,25 +49,11 @@ pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
         Complete::Unknown => return Vec::new(),
         Complete::All | Complete::AllButNewest => resilient(),
     };
-    found.retain(|comm| !is_revoked(*comm) && has_id(*comm));
+    found.retain(|comm| !is_revoked(*comm));
     if complete == Complete::AllButNewest {
         found.pop();
     }
     found
-}
-
-/// Whether MPI has given it an id: that comes first of what a constructor does. With the id an intracommunicator gets a
-/// name.
-fn has_id(comm: MPI_Comm) -> bool {
-    let mut name: [c_char; ffi::MPI_MAX_OBJECT_NAME as usize + 1] =
-        [0; ffi::MPI_MAX_OBJECT_NAME as usize + 1];
-    let (mut length, mut inter) = (0, 0);
-    // SAFETY: a valid communicator; the name is as long as MPI's longest, and all is ours to write.
-    unsafe {
-        ffi::MPI_Comm_get_name(comm, name.as_mut_ptr(), &mut length);
-        ffi::MPI_Comm_test_inter(comm, &mut inter);
-    }
-    length > 0 || inter != 0
 }
 
 /// After a repair: errors on all but the new communicator of the user mean nothing new.
