@@ -1,9 +1,9 @@
 //! Feeds changed files to every parser, from the numbers of the inputs alone: any of them can be run again.
 //!
 //! `--target <name>` only this one, `--seconds <n>` or `--inputs <n>` for each target, `--first <n>` the first input,
-//! `--seed <n>`. A target is a plain function of bytes (`libfuzzer/` hands them to libFuzzer as well): `parsers` get the
-//! bytes of a file, `sets` and `decomposition` take their decisions from them and change a good file in its structure,
-//! checksums put right. `watch` sees to crashes, time and memory.
+//! `--seed <n>`. A target is a plain function of bytes: `parsers` get the bytes of a file, `sets` and `decomposition` take
+//! their decisions from them and change a good file in its structure, checksums put right. `watch` sees to crashes, time
+//! and memory.
 
 mod decomposition;
 mod mutate;

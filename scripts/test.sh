@@ -166,7 +166,7 @@ test_ncar() {
   configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar
   targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*)$/\1/p')
   cmake --build "$work/ncar" -j "$jobs" --target $targets
-  ctest_in ncar valgrind -R '^(pio|example_darray|exports|install\.(prefix|cmake_c|cmake_fortran))'
+  ctest_in ncar valgrind -L 'sample|serial|install' -R '^(pio|example_darray|exports|install\.(prefix|cmake_c|cmake_fortran))'
 }
 
 # Serial tests with all of their data under valgrind are slow; the tree of Open MPI 4 runs them with less.
