@@ -71,9 +71,9 @@ fn replace(last: Last) {
 
 pub fn last() -> String {
     let missing = MISSING.try_with(Cell::get).unwrap_or(NONE);
-    match CStr::from_bytes_until_nul(&missing) {
-        Ok(key) if !key.is_empty() => return kvtree::Error::NotSet(key.into()).to_string(),
-        _ => (),
+    let key = CStr::from_bytes_until_nul(&missing).ok();
+    if let Some(key) = key.filter(|key| !key.is_empty()) {
+        return kvtree::Error::NotSet(key.into()).to_string();
     }
     let text = |place: &RefCell<Last>| match place.try_borrow().as_deref() {
         Ok(Last::Text(text)) => text.clone(),

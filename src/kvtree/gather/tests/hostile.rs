@@ -41,7 +41,7 @@ fn a_file_is_read_once() {
     place.write(&samples(1, c"1"), SEGMENT);
     for level in (1..=4).rev() {
         let name = suffix(level - 1, 0, 0);
-        let map = map_of(level as i32, 1, &vec![(&*name, c"0"); 50]);
+        let map = map_of(level as i32, 1, &[(&*name, c"0"); 50]);
         let path = match level {
             4 => place.prefix.clone(),
             _ => with_suffix(&place.prefix, &suffix(level, 0, 0)),
