@@ -3,9 +3,9 @@
 use super::super::{Error, Result, memory};
 use super::{Form, Run, Sequence};
 
-const RUNS: u8 = 0;
-const SHORT: u8 = 1;
-const LONG: u8 = 2;
+pub(super) const RUNS: u8 = 0;
+pub(super) const SHORT: u8 = 1;
+pub(super) const LONG: u8 = 2;
 
 impl Sequence {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
