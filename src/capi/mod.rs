@@ -78,6 +78,8 @@ mod pio_registry;
 #[cfg(feature = "mpi")]
 mod pio_request;
 #[cfg(feature = "mpi")]
+mod pio_text;
+#[cfg(feature = "mpi")]
 pub mod pio_types;
 #[cfg(feature = "mpi")]
 pub mod pio_var;

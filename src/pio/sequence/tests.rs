@@ -1,3 +1,4 @@
+use super::bytes::{LONG, RUNS, SHORT};
 use super::*;
 use proptest::prelude::*;
 
