@@ -1,6 +1,8 @@
 //! Communicators that outlive some of their ranks.
 
-use super::{Comm, Op, Result};
+#[cfg(any(test, feature = "mpi"))]
+use super::Op;
+use super::{Comm, Result};
 
 /// What all living ranks have agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,7 @@ pub struct Agreement {
 ///
 /// # Collective
 /// Called by all ranks.
+#[cfg(any(test, feature = "mpi"))]
 pub(super) fn common_bits(comm: &impl Comm, flag: u32) -> Result<u32> {
     let mut bits: [u64; u32::BITS as usize] = std::array::from_fn(|bit| u64::from(flag >> bit & 1));
     comm.allreduce(Op::Min, &mut bits)?;
