@@ -1,7 +1,8 @@
 /* Memory that runs out: in turn each of the first requests for memory that a call makes fails, on one rank. No call ends
  * the process or waits for ever, all ranks give the same verdict, and what succeeds has the right data.
- * alloc_faults_calls [all|sample] [how many requests fail in a row] [case]
- * With `all`, data has some MiB, so that not only small requests fail. */
+ * alloc_faults_calls [sample|large|all] [how many requests fail in a row] [case]
+ * `all` goes through each of the first requests, the others through a sample; with `large`, data has some MiB, so that
+ * not only small requests fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 
@@ -18,7 +19,7 @@
 
 #include <unistd.h>
 
-enum { REQUESTS = 600, SAMPLES = 12, ENTRIES = 40, PATIENCE_SECONDS = 60 };
+enum { REQUESTS = 600, ENTRIES = 40, PATIENCE_SECONDS = 60 };
 
 static int rank, size, faulty;
 static const char* current;
@@ -252,9 +253,9 @@ static void end_pio(void)
 
 static void nothing(void) {}
 
-static void make_data(int all)
+static void make_data(int large)
 {
-  elements = all ? 700000 : 700;
+  elements = large ? 700000 : 700;
   numbers = malloc(elements * sizeof *numbers);
   back = malloc(elements * sizeof *back);
   map = malloc(elements * sizeof *map);
@@ -301,7 +302,7 @@ static int has_file_library(void)
   return PIOc_iotype_available(PIO_IOTYPE_PNETCDF) || PIOc_iotype_available(PIO_IOTYPE_NETCDF);
 }
 
-static void run_all(int which, int all, long count)
+static void run_all(int which, int samples, long count)
 {
   if (cases[which].run == write_array && !has_file_library()) return;
   int failed, failures = 0, runs = 0;
@@ -310,7 +311,7 @@ static void run_all(int which, int all, long count)
   CHECK_INT(failed, 0);
   CHECK(requests > 0);
   if (requests > REQUESTS) requests = REQUESTS;
-  long step = all || requests < SAMPLES ? 1 : requests / SAMPLES;
+  long step = requests < samples ? 1 : requests / samples;
   for (long first = 1; first <= requests; first += step, runs++) {
     run(which, first, count, &failed);
     failures += failed;
@@ -318,6 +319,32 @@ static void run_all(int which, int all, long count)
   run(which, 0, 0, &failed);
   CHECK_INT(failed, 0);
   if (rank == 0) printf("%-16s %3ld requests, %3d runs, %3d of them failed\n", cases[which].name, requests, runs, failures);
+}
+
+/* No request of one rank succeeds any more, and it fills a tree: at last it is told so, and so are all ranks. */
+static void spend_reserve(void)
+{
+  enum { TOO_MANY = 100000 };
+  current = "spend_reserve";
+  kvtree* tree = kvtree_new();
+  fdp_scheme scheme = { .type = REDSET_COPY_PARTNER, .count = 1, .set_size = 2 };
+  fdp_t* placement = NULL;
+  redset d = NULL;
+  char why[200] = "";
+  int entries = 0;
+  faulty = rank == size - 1;
+  alloc_faults_arm(faulty ? 1 : LONG_MAX, faulty ? LONG_MAX : 0);
+  while (faulty && entries < TOO_MANY && kvtree_set_kv_int(tree, "key", entries)) entries++;
+  CHECK(entries < TOO_MANY);
+  CHECK(common(redset_create_single(MPI_COMM_WORLD, "group", &d) != 0, "redset_create_single"));
+  stanchion_last_error(why, sizeof why);
+  CHECK(strstr(why, "memory has run out"));
+  CHECK(common(fdp_create(MPI_COMM_WORLD, "node", &scheme, &placement) != 0, "fdp_create"));
+  alloc_faults_arm(LONG_MAX, 0);
+  CHECK_INT(kvtree_size(kvtree_get(tree, "key")), entries);
+  kvtree_delete(&tree);
+  CHECK_INT(common(redset_create_single(MPI_COMM_WORLD, "group", &d) != 0, "redset_create_single"), 0);
+  redset_delete(&d);
 }
 
 int main(int argc, char** argv)
@@ -330,12 +357,14 @@ int main(int argc, char** argv)
   CHECK_INT(error, 0);
   PIOc_Set_IOSystem_Error_Handling(PIO_DEFAULT, PIO_RETURN_ERROR);
   redset_init();
-  int all = argc > 1 && strcmp(argv[1], "all") == 0;
-  make_data(all);
+  const char* mode = argc > 1 ? argv[1] : "sample";
+  int large = strcmp(mode, "large") == 0, all = strcmp(mode, "all") == 0;
+  make_data(large);
   long count = argc > 2 ? atol(argv[2]) : 1;
   for (size_t which = 0; which < sizeof cases / sizeof *cases; which++)
-    if (argc <= 3 || strcmp(argv[3], cases[which].name) == 0) run_all((int)which, all, count);
+    if (argc <= 3 || strcmp(argv[3], cases[which].name) == 0) run_all((int)which, all ? REQUESTS : large ? 40 : 12, count);
   alarm(PATIENCE_SECONDS);
+  spend_reserve();
   CHECK_INT(Fenix_Finalize(), 0);
   return check_result_mpi();
 }

@@ -7,13 +7,13 @@
 #
 # A job that hangs is looked at with gdb. If all its ranks are in MPI's own agreement, shrink or finalize, it is counted
 # apart, and its stacks are kept in stacks.<round>; where there is no gdb, only one whose ranks have all
-# left their answer is.
+# left their answer is. A crash of Open MPI that hears of a failure while it makes a communicator is counted apart too.
 set -uo pipefail
 rounds=$1 program=$2
 shift 2
 RANDOM=${SEED:=$$}
 echo "SEED=$SEED"
-spares=2 right=0 errors=0 in_mpi=0 after=0 failed=0 limit=${LIMIT:-60}
+spares=2 right=0 errors=0 in_mpi=0 after=0 crashed=0 failed=0 limit=${LIMIT:-60}
 
 seconds() { printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)); }
 
@@ -54,7 +54,7 @@ where_they_are() {
   for pid in $(cat pid.*); do
     if ! kill -0 "$pid" 2>/dev/null; then continue; fi
     echo "--- process $pid"
-    timeout 30 gdb -p "$pid" -batch -ex bt 2>/dev/null | grep '^#'
+    timeout 120 gdb -p "$pid" -batch -ex bt 2>/dev/null | grep '^#'
   done >stacks
   awk '/^---/ { if (NR > 1) print where; where = "elsewhere" }
        /(MPI_Finalize|ompi_mpi_finalize|Comm_shrink|comm_shrink|Comm_agree|comm_agree)/ { where = "mpi" }
@@ -84,6 +84,7 @@ judge() {
   if [ "$(count WRONG)" != 0 ]; then show "the answer is wrong"; return; fi
   if [ "$well" = "$size" ]; then right=$((right + 1))
   elif [ "$bad" -gt 0 ] && [ "$well" = 0 ]; then errors=$((errors + 1)); cat end.* | head -n 1
+  elif [ "$well" = 0 ] && grep -q ompi_comm_set_rank_failed log; then crashed=$((crashed + 1))
   else show "$well of '$size' ranks are right, $bad have an error, exit code $rc"
   fi
 }
@@ -120,5 +121,5 @@ for i in $(seq "$rounds"); do
   round $mode $active "$what" "$victims"
 done
 echo "$right rounds with the right answer, $errors with an error, $in_mpi hang in MPI's own calls ($after of them after" \
-  "the answer), $failed failed"
+  "the answer), $crashed crash in MPI, $failed failed"
 [ $failed = 0 ]

@@ -64,6 +64,8 @@ static void check_ended(void)
   double value = 0;
   CHECK(PIOc_InitDecomp(kept_system, PIO_INT, 1, dims, 1, places, &id, NULL, NULL, NULL) != PIO_NOERR);
   CHECK(PIOc_Init_Intracomm(MPI_COMM_WORLD, 1, 1, 0, PIO_REARR_BOX, &id) != PIO_NOERR);
+  CHECK(PIOc_Init_Intracomm_from_F90(0, 1, 1, 0, PIO_REARR_BOX, NULL, &id) != PIO_NOERR);
+  CHECK(PIOc_readmap_from_f90("late.txt", &n, NULL, &length, NULL, 0) != PIO_NOERR);
   CHECK(PIOc_freedecomp(kept_system, 512) != PIO_NOERR);
   CHECK(PIOc_createfile(kept_system, &n, &type, "late.nc", PIO_CLOBBER) != PIO_NOERR);
   CHECK(PIOc_readmap("late.txt", &n, NULL, &length, NULL, MPI_COMM_WORLD) != PIO_NOERR);

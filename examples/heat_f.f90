@@ -38,11 +38,13 @@ program heat
     end do
     if (step < steps) cycle
     call MPI_Allreduce(sum(field(1:cells)**2), total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, world, code)
-    if (code == MPI_SUCCESS) exit
+    if (code /= MPI_SUCCESS) cycle
+    code = Fenix_Finalize()
+    if (code /= FENIX_ERROR_CANCELLED) exit ! else a rank was lost before all were here: back to work
   end do
+  call need(code, 'Fenix_Finalize')
   if (rank == 0) print '(a, i0, a, i0, a, es17.10)', 'Fortran: after ', step, ' steps on ', ranks, &
     ' ranks the sum of squares is ', total
-  call need(Fenix_Finalize(), 'Fenix_Finalize')
   call MPI_Finalize(code)
 
 contains

@@ -174,7 +174,7 @@ fn bring(choices: &mut Choices, fits: fn(&Path) -> bool) -> (&'static Seed, usiz
 }
 
 fn found() -> Vec<SetFiles> {
-    rebuild::sets(OsStr::new(NAME)).unwrap_or_default()
+    rebuild::applied(OsStr::new(NAME)).unwrap_or_default().sets
 }
 
 /// One header alone.

@@ -70,8 +70,13 @@ pub fn set_sink(sink: Option<Sink>) {
     *SINK.write().unwrap_or_else(|e| e.into_inner()) = sink;
 }
 
+/// Whether messages of this level are wanted.
+pub fn is_on(level: Level) -> bool {
+    level as i32 <= self::level()
+}
+
 pub fn write(level: Level, text: fmt::Arguments) {
-    if (level as i32) > self::level() {
+    if !is_on(level) {
         return;
     }
     let text = text.to_string();

@@ -23,8 +23,9 @@ unsafe extern "C" {
 
 /// Bytes of a block, and how many blocks of this size there are, in ascending order. Long ones take addresses, but no
 /// memory as long as nobody writes to them.
-const CLASSES: [(usize, usize); 5] = [
-    (128, 256),
+const CLASSES: [(usize, usize); 6] = [
+    (64, 1024),
+    (256, 256),
     (1 << 10, 128),
     (8 << 10, 32),
     (64 << 10, 8),
@@ -40,8 +41,9 @@ pub(crate) const BYTES: usize = total(true);
 /// Where the library's values lie.
 pub struct Reserved;
 
-/// Zeros stand for blocks that are gone.
+/// Null stands for a block that is gone.
 static RESERVE: [AtomicPtr<u8>; BLOCKS] = [const { AtomicPtr::new(ptr::null_mut()) }; BLOCKS];
+/// How many blocks there are.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -64,7 +66,7 @@ fn blocks() -> impl Iterator<Item = (usize, &'static AtomicPtr<u8>)> {
 
 /// Replaces blocks that are gone, as far as malloc gives any.
 pub(crate) fn refill() {
-    if cfg!(any(feature = "reserve", test)) && LEFT.load(Relaxed) < BYTES {
+    if cfg!(any(feature = "reserve", test)) && LEFT.load(Relaxed) < BLOCKS {
         replace_blocks();
     }
 }
@@ -80,7 +82,7 @@ fn replace_blocks() {
         }
         let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), AcqRel, Relaxed);
         match kept {
-            Ok(_) => drop(LEFT.fetch_add(size, Relaxed)),
+            Ok(_) => drop(LEFT.fetch_add(1, Relaxed)),
             // Another thread was faster.
             // SAFETY: allocated above and given to nobody.
             Err(_) => unsafe { libc::free(fresh) },
@@ -94,10 +96,10 @@ fn take(size: usize, alignment: usize) -> *mut u8 {
     if alignment > ALIGNMENT {
         return ptr::null_mut();
     }
-    for (room, block) in blocks().filter(|(room, _)| *room >= size) {
+    for (_, block) in blocks().filter(|(room, _)| *room >= size) {
         let taken = block.swap(ptr::null_mut(), AcqRel);
         if !taken.is_null() {
-            LEFT.fetch_sub(room, Relaxed);
+            LEFT.fetch_sub(1, Relaxed);
             return taken;
         }
     }
@@ -111,7 +113,7 @@ fn take(size: usize, alignment: usize) -> *mut u8 {
 /// `place` came from malloc and nobody uses it any more; `free` frees it.
 unsafe fn give_back(place: *mut u8, free: impl FnOnce(*mut u8)) {
     // SAFETY: promised by the caller.
-    if LEFT.load(Relaxed) == BYTES || !unsafe { keep(place) } {
+    if LEFT.load(Relaxed) == BLOCKS || !unsafe { keep(place) } {
         free(place);
     }
 }
@@ -134,7 +136,7 @@ unsafe fn keep(place: *mut u8) -> bool {
         kept.is_ok()
     });
     if kept {
-        LEFT.fetch_add(*size, Relaxed);
+        LEFT.fetch_add(1, Relaxed);
     }
     kept
 }
@@ -150,16 +152,30 @@ pub(crate) fn malloc(size: usize) -> *mut u8 {
     }
 }
 
+/// As free of C, for what [`malloc`] has given.
+///
+/// # Safety
+/// As for free.
+#[inline]
+pub(crate) unsafe fn free(place: *mut u8) {
+    if !place.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { give_back(place, |place| libc::free(place.cast())) }
+    }
+}
+
 /// What users are told then.
 pub(crate) const SHORT: &str = "memory has run out";
 
-/// Whether half of the reserve is gone.
+/// Whether half of the blocks are gone, or all of the longest.
 pub(crate) fn is_short() -> bool {
     #[cfg(test)]
     if PRETENDED.get() {
         return true;
     }
-    STARTED.load(Relaxed) && LEFT.load(Relaxed) < BYTES / 2
+    let longest = &RESERVE[BLOCKS - CLASSES[CLASSES.len() - 1].1..];
+    let is_gone = |block: &AtomicPtr<u8>| block.load(Relaxed).is_null();
+    STARTED.load(Relaxed) && (LEFT.load(Relaxed) < BLOCKS / 2 || longest.iter().all(is_gone))
 }
 
 #[cfg(test)]
@@ -226,7 +242,7 @@ mod tests {
     #[test]
     fn the_reserve_serves_until_it_is_spent_and_is_filled_up_again() {
         refill();
-        assert_eq!(LEFT.load(Relaxed), BYTES);
+        assert_eq!(LEFT.load(Relaxed), BLOCKS);
         assert!(!is_short());
         let (largest, _) = CLASSES[CLASSES.len() - 1];
         assert!(take(largest + 1, 1).is_null());
@@ -258,22 +274,22 @@ mod tests {
         let kept = take(1, 1);
         // SAFETY: ours, and not used any more.
         unsafe { Reserved.dealloc(kept, layout) };
-        assert_eq!(LEFT.load(Relaxed), BYTES, "what is freed fills a gap");
+        assert_eq!(LEFT.load(Relaxed), BLOCKS, "what is freed fills a gap");
         let small = take(1, 1);
-        // SAFETY: 128 bytes of ours; realloc may be given any block.
+        // SAFETY: 64 bytes of ours; realloc may be given any block.
         unsafe {
-            small.write_bytes(9, 128);
-            let layout = Layout::from_size_align_unchecked(128, 1);
+            small.write_bytes(9, 64);
+            let layout = Layout::from_size_align_unchecked(64, 1);
             let grown = Reserved.realloc(small, layout, 5000);
             assert!(
-                std::slice::from_raw_parts(grown, 128)
+                std::slice::from_raw_parts(grown, 64)
                     .iter()
                     .all(|byte| *byte == 9)
             );
             Reserved.dealloc(grown, Layout::from_size_align_unchecked(5000, 1));
         }
         refill();
-        assert_eq!(LEFT.load(Relaxed), BYTES);
+        assert_eq!(LEFT.load(Relaxed), BLOCKS);
     }
 
     #[test]

@@ -48,13 +48,14 @@ int stanchion_piof_writemap(const char* file, int ioid, int ndims, const int* gd
 #endif
 }
 
-/* The communicator is named by an integer. */
+/* The library does not look at the communicator. */
 int stanchion_piof_read_nc_decomp(int iosysid, const char* file, int* ioid, int comm, int type, char* title,
                                   int title_length, char* history, int history_length, int* fortran_order)
 {
   char titles[LONGEST] = "", histories[LONGEST] = "";
+  (void)comm;
   *fortran_order = 0;
-  int result = PIOc_read_nc_decomp(iosysid, file, ioid, MPI_Comm_f2c(comm), type, titles, histories, fortran_order);
+  int result = PIOc_read_nc_decomp(iosysid, file, ioid, MPI_COMM_NULL, type, titles, histories, fortran_order);
   copy_text(title, title_length, titles);
   copy_text(history, history_length, histories);
   return result;

@@ -1,5 +1,8 @@
 //! `kvtree_print`: shows a kvtree file. Options and output are those of the original command.
 
+#[path = "stanchion/output.rs"]
+mod output;
+
 use stanchion::kvtree::print::{Mode, lines};
 use stanchion::kvtree::{Tree, file};
 use std::ffi::OsString;
@@ -48,11 +51,9 @@ fn main() -> ExitCode {
 
 fn usage(complaint: Option<String>) -> ExitCode {
     let failed = complaint.is_some();
-    if let Some(complaint) = complaint {
-        println!("ERROR: {complaint}");
-    }
-    print!("{USAGE}");
-    ExitCode::from(u8::from(failed))
+    let complaint = complaint.map_or(String::new(), |text| format!("ERROR: {text}\n"));
+    let printed = output::print(format_args!("{complaint}{USAGE}"));
+    ExitCode::from(u8::from(failed || is_lost(printed)))
 }
 
 /// Options and files in any order; after `--` only files.
@@ -124,8 +125,9 @@ fn unknown(word: &[u8]) -> String {
 fn show(path: &Path, mode: Mode) -> ExitCode {
     let mut tree = Tree::new();
     if let Err(cause) = file::read_file(path, tree.edit()) {
-        println!("ERROR: Failed to read file: `{}'", path.display());
-        eprintln!("kvtree_print: {cause}");
+        let path = path.display();
+        let _ = output::print(format_args!("ERROR: Failed to read file: `{path}'\n"));
+        output::complain(format_args!("kvtree_print: {cause}\n"));
         return ExitCode::FAILURE;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -135,8 +137,14 @@ fn show(path: &Path, mode: Mode) -> ExitCode {
             written = out.write_all(line).and_then(|()| out.write_all(b"\n"));
         }
     });
-    match written.and_then(|()| out.flush()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    let ended = written.and_then(|()| out.flush());
+    ExitCode::from(u8::from(is_lost(output::written(ended))))
+}
+
+/// Whether something could not be printed; says why.
+fn is_lost(printed: Result<(), String>) -> bool {
+    let lost = printed.as_ref().err();
+    lost.iter()
+        .for_each(|cause| output::complain(format_args!("kvtree_print: {cause}\n")));
+    lost.is_some()
 }

@@ -4,7 +4,8 @@
 //! thread-locals any more (`atexit`, destructors of C).
 
 use crate::{kvtree, log};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_char};
 use std::fmt;
 
 #[derive(Default)]
@@ -12,12 +13,20 @@ enum Last {
     #[default]
     None,
     Text(String),
-    /// A key that is not set is often no surprise: nothing is formatted before somebody wants to read it.
     Tree(kvtree::Error),
 }
 
+/// Keys up to this length need no memory.
+const SHORT: usize = 31;
+
+/// A key that is not set, with its NUL; empty if the last error is another one. That is no surprise to many callers, so
+/// noting it costs as little as can be: no destructor, no allocation, no text.
+type Missing = [u8; SHORT + 1];
+const NONE: Missing = [0; SHORT + 1];
+
 thread_local! {
     static LAST: RefCell<Last> = const { RefCell::new(Last::None) };
+    static MISSING: Cell<Missing> = const { Cell::new(NONE) };
 }
 
 /// Keeps the text for `stanchion_last_error` and logs it.
@@ -33,8 +42,26 @@ pub fn keep(error: kvtree::Error) {
     replace(Last::Tree(error));
 }
 
+/// As [`keep`] for a key that is not set.
+///
+/// # Safety
+/// `key` is a C string.
+#[inline]
+pub unsafe fn not_set(key: *const c_char) {
+    // SAFETY: promised by the caller.
+    let key = unsafe { CStr::from_ptr(key) };
+    let bytes = key.to_bytes();
+    if bytes.is_empty() || bytes.len() > SHORT || log::is_on(log::Level::Error) {
+        return keep(kvtree::Error::NotSet(key.into()));
+    }
+    let mut missing = NONE;
+    missing[..bytes.len()].copy_from_slice(bytes);
+    let _ = MISSING.try_with(|place| place.set(missing));
+}
+
 fn replace(last: Last) {
     // A thread that is ending has nobody to read it.
+    let _ = MISSING.try_with(|place| place.set(NONE));
     let _ = LAST.try_with(|place| {
         if let Ok(mut place) = place.try_borrow_mut() {
             *place = last;
@@ -43,10 +70,39 @@ fn replace(last: Last) {
 }
 
 pub fn last() -> String {
+    let missing = MISSING.try_with(Cell::get).unwrap_or(NONE);
+    match CStr::from_bytes_until_nul(&missing) {
+        Ok(key) if !key.is_empty() => return kvtree::Error::NotSet(key.into()).to_string(),
+        _ => (),
+    }
     let text = |place: &RefCell<Last>| match place.try_borrow().as_deref() {
         Ok(Last::Text(text)) => text.clone(),
         Ok(Last::Tree(error)) => error.to_string(),
         Ok(Last::None) | Err(_) => String::new(),
     };
     LAST.try_with(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_is_the_one_that_came_last() {
+        let long = std::ffi::CString::new("x".repeat(SHORT + 1)).unwrap();
+        // SAFETY: C strings.
+        let miss = |key: &CStr| unsafe { not_set(key.as_ptr()) };
+        for key in [c"absent", c"", &long, c"\xff"] {
+            remember("before");
+            miss(key);
+            let text = format!("key {:?} is not set", key.to_string_lossy());
+            assert_eq!(last(), text);
+            assert_eq!(last(), text);
+            keep(kvtree::Error::NullKey);
+            assert_eq!(last(), kvtree::Error::NullKey.to_string());
+            miss(c"again");
+            remember("after");
+            assert_eq!(last(), "after");
+        }
+    }
 }

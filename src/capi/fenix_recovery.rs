@@ -10,7 +10,8 @@ use super::fenix_groups::{detach_groups, drop_groups};
 use super::fenix_lease::{Lease, Leases, Missing};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
-use crate::comm::{Comm, Op, ulfm};
+use crate::comm::ulfm::{self, Complete};
+use crate::comm::{Comm, Op};
 use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
 use crate::fenix::{Error, Result};
 use std::cell::Cell;
@@ -177,13 +178,13 @@ impl State {
         }
     }
 
-    fn recover(&mut self, comm: MPI_Comm) {
+    fn recover(&mut self, comm: MPI_Comm, complete: Complete) {
         mpi::take_failure();
         mpi::revoke_for_user(comm);
         if let Ok(user) = self.user() {
             mpi::revoke_for_user(user);
         }
-        ulfm::revoke_all();
+        ulfm::revoke_all(complete);
         detach_groups();
         self.result = FENIX_SUCCESS;
         match self.process.recover() {
@@ -250,11 +251,11 @@ fn begin(start: &FenixStart) -> Result<c_int> {
     if process.is_spare() {
         match process.wait_as_spare() {
             Ok(Wake::Active) => result = FENIX_SUCCESS,
-            Ok(Wake::Finalized) => return Ok(SPARE_ENDS),
-            Ok(Wake::Abandoned) => return Ok(SPARE_ABANDONED),
+            Ok(Wake::Finalized) => return Ok(dismissed(process, SPARE_ENDS)),
+            Ok(Wake::Abandoned) => return Ok(dismissed(process, SPARE_ABANDONED)),
             Err(cause) => {
                 remembered(&cause);
-                return Ok(SPARE_ABANDONED);
+                return Ok(dismissed(process, SPARE_ABANDONED));
             }
         }
     }
@@ -282,6 +283,11 @@ fn begin(start: &FenixStart) -> Result<c_int> {
     let mut lease = lease.map_err(|_| Error::InUse("Fenix_Init"))?;
     lease.value = Some(Box::new(state));
     Ok(role)
+}
+
+fn dismissed(process: Process<MpiComm>, ending: c_int) -> c_int {
+    process.end(!ulfm::available());
+    ending
 }
 
 /// Where the number of spares is impossible, all ranks are active.
@@ -344,21 +350,22 @@ pub extern "C" fn inner_fenix_resume() -> *mut c_void {
     })
 }
 
-/// An error has come up on a resilient communicator: recovers if a process has failed.
+/// An error has come up on a resilient communicator: recovers if a process has failed. `constructs` if the call that met
+/// it makes a communicator.
 ///
 /// # Returns
 /// What C does next.
 #[unsafe(no_mangle)]
-pub extern "C" fn inner_fenix_on_error(comm: MPI_Comm, code: c_int) -> c_int {
+pub extern "C" fn inner_fenix_on_error(comm: MPI_Comm, code: c_int, constructs: c_int) -> c_int {
     guard(NOTHING, || {
         if MUTED.get() {
             return NOTHING;
         }
-        with(|state| Ok(handled(state, comm, code))).unwrap_or(NOTHING)
+        with(|state| Ok(handled(state, comm, code, constructs != 0))).unwrap_or(NOTHING)
     })
 }
 
-fn handled(state: &mut State, comm: MPI_Comm, code: c_int) -> c_int {
+fn handled(state: &mut State, comm: MPI_Comm, code: c_int, constructs: bool) -> c_int {
     // What was repaired already is not repaired again.
     let stale = ulfm::is_stale(comm);
     if !state.running || state.broken || stale || state.owner != INIT.get() {
@@ -367,7 +374,12 @@ fn handled(state: &mut State, comm: MPI_Comm, code: c_int) -> c_int {
     if !ulfm::is_failure(code) {
         return if state.prints { PRINT } else { NOTHING };
     }
-    state.recover(comm);
+    let complete = match constructs {
+        false => Complete::All,
+        true if state.user().ok() == Some(comm) => Complete::Unknown,
+        true => Complete::AllButNewest,
+    };
+    state.recover(comm, complete);
     match state.no_jump {
         true => RETURN,
         false => JUMP,
@@ -429,7 +441,8 @@ pub fn is_initialized() -> bool {
 /// Fenix_Finalize is at its end.
 pub(super) fn end() {
     drop_groups();
-    if let Ok(mut lease) = lease() {
-        lease.value = None;
+    let state = lease().ok().and_then(|mut lease| lease.value.take());
+    if let Some(state) = state {
+        state.process.end(!ulfm::available());
     }
 }

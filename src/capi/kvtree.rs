@@ -2,7 +2,7 @@
 //!
 //! `kvtree_setf` and `kvtree_getf` are variadic and live in `src/shim/kvtree_format.c`.
 
-use super::{alloc, error, guard, ptr};
+use super::{alloc, error, guard, guard_alone, ptr};
 use crate::kvtree::value::{parse_int, signed_text};
 use crate::kvtree::{ElemRef, Error, Result, Tree, TreeMut, TreeRef, pack};
 use crate::kvtree::{RawElem as kvtree_elem, RawTree as kvtree};
@@ -18,13 +18,17 @@ const KVTREE_SORT_DESCENDING: c_int = 1;
 
 /// Runs `body` and turns its verdict into a return code and a text.
 pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
-    guard(KVTREE_FAILURE, || match body() {
+    guard(KVTREE_FAILURE, || code(body()))
+}
+
+pub(super) fn code(verdict: Result<()>) -> c_int {
+    match verdict {
         Ok(()) => KVTREE_SUCCESS,
         Err(cause) => {
             error::keep(cause);
             KVTREE_FAILURE
         }
-    })
+    }
 }
 
 pub(super) fn needed<T>(value: Option<T>, what: &'static str) -> Result<T> {
@@ -55,7 +59,7 @@ fn raw(tree: Option<TreeRef>) -> *mut kvtree {
 /// Makes an empty tree, to be given back to kvtree_delete.
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_new() -> *mut kvtree {
-    guard(null_mut(), || Tree::new().into_raw())
+    guard_alone(null_mut(), null_mut(), || Tree::new().into_raw())
 }
 
 /// Deletes a tree with all that is in it and sets the pointer to NULL; NULL is fine.
@@ -105,7 +109,7 @@ pub unsafe extern "C" fn kvtree_set(
     hash_value: *mut kvtree,
 ) -> *mut kvtree {
     // SAFETY: arguments of the caller.
-    guard(null_mut(), || unsafe {
+    guard_alone(null_mut(), null_mut(), || unsafe {
         match (TreeMut::from_raw(hash), ptr::text(key)) {
             (Some(mut tree), Some(key)) => {
                 tree.set(key, Tree::from_raw(hash_value));
@@ -218,7 +222,9 @@ pub unsafe extern "C" fn kvtree_set_kv(
     val: *const c_char,
 ) -> *mut kvtree {
     // SAFETY: arguments of the caller.
-    guard(null_mut(), || unsafe { set_kv(hash, key, ptr::text(val)) })
+    guard_alone(null_mut(), null_mut(), || unsafe {
+        set_kv(hash, key, ptr::text(val))
+    })
 }
 
 /// As kvtree_set_kv with an integer as value.
@@ -229,7 +235,7 @@ pub unsafe extern "C" fn kvtree_set_kv_int(
     val: c_int,
 ) -> *mut kvtree {
     // SAFETY: arguments of the caller.
-    guard(null_mut(), || unsafe {
+    guard_alone(null_mut(), null_mut(), || unsafe {
         set_kv(hash, key, Some(&signed_text(val.into())))
     })
 }
@@ -493,7 +499,7 @@ impl pack::Sink for Roomy {
 pub unsafe extern "C" fn kvtree_unpack(buf: *const c_char, hash: *mut kvtree) -> usize {
     // SAFETY: arguments of the caller.
     let tree = unsafe { TreeMut::from_raw(hash) };
-    guard(0, || match tree.filter(|_| !buf.is_null()) {
+    guard_alone(0, 0, || match tree.filter(|_| !buf.is_null()) {
         Some(tree) => {
             let mut source = Trusted { start: buf, at: 0 };
             let unpacked = pack::unpack_from(&mut source, tree, pack::Order::Reversed);

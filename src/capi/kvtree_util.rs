@@ -3,8 +3,9 @@
 //! Setters make the value the only one of its key; without a tree or a key they do nothing, and still
 //! succeed, as ever. Getters fail, and leave the output as it is, where there is no value.
 
-use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, needed, status, view};
-use super::{guard, ptr};
+use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, code};
+use super::{error, guard, ptr};
+use crate::kvtree::value::Values;
 use crate::kvtree::{Error, RawTree as kvtree, Result, TreeMut, TreeRef};
 use libc::{c_double, c_ulong, c_ulong as uLong};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -19,20 +20,34 @@ unsafe fn set(hash: *mut kvtree, key: *const c_char, set: impl FnOnce(TreeMut, &
     })
 }
 
+/// A key that is not set is an answer like others: it costs no more than looking for it.
 unsafe fn get<'a, T>(
     hash: *const kvtree,
     key: *const c_char,
     val: *mut T,
-    get: impl FnOnce(TreeRef<'a>, &CStr) -> Result<T>,
+    get: impl FnOnce(Values<'a>, &CStr) -> Result<T>,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        let value = get(view(hash)?, needed(ptr::text(key), "key")?)?;
-        match ptr::store(val, value) {
+    guard(KVTREE_FAILURE, || unsafe {
+        let tree = TreeRef::from_raw(hash).filter(|_| !key.is_null());
+        let Some(tree) = tree else {
+            return missing_argument(hash.is_null());
+        };
+        let Some(below) = tree.elem_named(key).and_then(|elem| elem.tree()) else {
+            error::not_set(key);
+            return KVTREE_FAILURE;
+        };
+        let value = get(Values::of(below), ptr::text(key).unwrap_or_default());
+        code(value.and_then(|value| match ptr::store(val, value) {
             true => Ok(()),
             false => Err(Error::Null("the value")),
-        }
+        }))
     })
+}
+
+#[cold]
+fn missing_argument(is_tree: bool) -> c_int {
+    code(Err(Error::Null(if is_tree { "hash" } else { "key" })))
 }
 
 /// Sets a number of bytes.
@@ -141,7 +156,7 @@ pub unsafe extern "C" fn kvtree_util_get_bytecount(
     val: *mut c_ulong,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, val, TreeRef::value_u64) }
+    unsafe { get(hash, key, val, Values::u64) }
 }
 
 /// Gets a CRC-32.
@@ -152,7 +167,7 @@ pub unsafe extern "C" fn kvtree_util_get_crc32(
     val: *mut uLong,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, val, TreeRef::value_u64) }
+    unsafe { get(hash, key, val, Values::u64) }
 }
 
 /// Gets an int: the first value, however many there are.
@@ -163,7 +178,7 @@ pub unsafe extern "C" fn kvtree_util_get_int(
     value: *mut c_int,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, value, TreeRef::value_int) }
+    unsafe { get(hash, key, value, Values::int) }
 }
 
 /// Gets an unsigned long.
@@ -174,7 +189,7 @@ pub unsafe extern "C" fn kvtree_util_get_unsigned_long(
     value: *mut c_ulong,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, value, TreeRef::value_u64) }
+    unsafe { get(hash, key, value, Values::u64) }
 }
 
 /// Gets a string, which stays with the tree.
@@ -186,8 +201,8 @@ pub unsafe extern "C" fn kvtree_util_get_str(
 ) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe {
-        get(hash, key, value, |tree, key| {
-            tree.value(key).map(|text| text.as_ptr().cast_mut())
+        get(hash, key, value, |values, key| {
+            values.only(key).map(|text| text.as_ptr().cast_mut())
         })
     }
 }
@@ -200,7 +215,7 @@ pub unsafe extern "C" fn kvtree_util_get_int64(
     value: *mut i64,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, value, TreeRef::value_i64) }
+    unsafe { get(hash, key, value, Values::i64) }
 }
 
 /// Gets a double.
@@ -211,7 +226,7 @@ pub unsafe extern "C" fn kvtree_util_get_double(
     value: *mut c_double,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    unsafe { get(hash, key, value, TreeRef::value_double) }
+    unsafe { get(hash, key, value, Values::double) }
 }
 
 /// Gets an address.
@@ -223,8 +238,9 @@ pub unsafe extern "C" fn kvtree_util_get_ptr(
 ) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe {
-        get(hash, key, value, |tree, key| {
-            tree.value_address(key)
+        get(hash, key, value, |values, key| {
+            values
+                .address(key)
                 .map(std::ptr::with_exposed_provenance_mut)
         })
     }

@@ -249,7 +249,8 @@ pub unsafe extern "C" fn PIOc_write_decomp(
             false => Style::Scorpio { ioid },
         };
         let dims = in_order(decomp.dims.clone());
-        map_file::write(&comm, file_path(file), style, &dims, &decomp.map())
+        let map = system.agree(decomp.map())?;
+        map_file::write(&comm, file_path(file), style, &dims, &map)
     })
 }
 
@@ -309,8 +310,9 @@ fn write_nc(system: &Arc<System>, opening: Opening, decomp: &Decomp, about: &Abo
         true => opening,
         false => opening.with_large_numbers(),
     };
+    let map = system.agree(decomp.map())?;
     let mut file = opening.filling().create_file(system)?;
-    let written = decomp_file::write(&mut file, &decomp.dims, &decomp.map(), about);
+    let written = decomp_file::write(&mut file, &decomp.dims, &map, about);
     written.and(file.close())
 }
 

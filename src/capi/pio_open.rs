@@ -7,6 +7,7 @@ use crate::comm::mpi::MpiComm;
 use crate::log;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result};
+use crate::storage::place::attributes;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -130,7 +131,8 @@ impl<'a> Opening<'a> {
     /// Where it can be told: the name may have a prefix that only MPI-IO knows.
     pub(super) fn file_length(&self) -> Option<u64> {
         let path = Path::new(OsStr::from_bytes(self.path.to_bytes()));
-        std::fs::metadata(path).ok().map(|known| known.len())
+        let known = attributes(path).ok().flatten();
+        known.map(|known| known.size)
     }
 
     fn may_be_netcdf(&self, error: &Error) -> bool {

@@ -106,7 +106,7 @@ impl Request {
         let product = lengths.try_fold(1_u64, |product, length| product.checked_mul(*length));
         match self.count.contains(&0) {
             true => Ok(0),
-            false => product.ok_or_else(|| Error::Memory(u64::MAX)),
+            false => product.ok_or(Error::Memory(u64::MAX)),
         }
     }
 
@@ -114,7 +114,7 @@ impl Request {
     pub(super) fn bytes(&self, kind: Kind) -> Result<i64> {
         let bytes = self.elements()?.checked_mul(kind.size() as u64);
         let bytes = bytes.and_then(|bytes| i64::try_from(bytes).ok());
-        bytes.ok_or_else(|| Error::Memory(u64::MAX))
+        bytes.ok_or(Error::Memory(u64::MAX))
     }
 
     /// In the fastest dimension; 1 for a single value.

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn stanchion_pio_held(
     regions: *mut i64,
 ) -> c_int {
     on_decomp(ioid, |_, decomp| {
-        let held = decomp.plan.held();
+        let held = decomp.plan.held()?;
         // SAFETY: arguments of the caller.
         unsafe {
             ptr::store(elements, held.elements() as i64);
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn stanchion_pio_regions(
     count: *mut i64,
 ) -> c_int {
     on_decomp(ioid, |_, decomp| {
-        let held = decomp.plan.held();
+        let held = decomp.plan.held()?;
         let numbers = held.len() * held.dimensions();
         if numbers > 0 && (start.is_null() || count.is_null()) {
             return Err(Error::Null("start or count"));

@@ -243,8 +243,8 @@ impl Values {
 
 // ---- variables ----
 
-/// Writes an array into a variable. `start` and `count` have `given` numbers each, the fastest dimension first and from
-/// 1. Slower dimensions that are not given are taken at their first place, and what is given beyond the variable's
+/// Writes an array into a variable. `start` and `count` have `given` numbers each, counted from 1 and the fastest
+/// dimension first. Slower dimensions that are not given are taken at their first place, and what is given beyond the variable's
 /// dimensions is not looked at. Without `count` it is one value, or one string; without `start` the whole variable,
 /// with as many records as the array makes.
 ///

@@ -6,6 +6,7 @@
 //! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
 //! only wait for each other. When all of them wait for each other, every wait fails.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -54,6 +55,19 @@ pub fn run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
     run_on(vec![0; size], f)
 }
 
+/// As [`run`]; an error if a thread cannot be started. Those that have been find that rank gone.
+pub fn try_run<T: Send>(size: usize, f: impl Fn(LocalComm) -> T + Sync) -> io::Result<Vec<T>> {
+    let ended = start_all(&Arc::new(World::new(vec![0; size], None)), f);
+    let results = ended.into_iter().map(|end| match end {
+        Ok(result) => Ok(result),
+        Err(panic) => match panic.downcast::<io::Error>() {
+            Ok(refusal) => Err(*refusal),
+            Err(panic) => std::panic::resume_unwind(panic),
+        },
+    });
+    results.collect()
+}
+
 /// As [`run`] with one rank on each of these nodes; a node may be named several times.
 pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Vec<T> {
     let ended = start_all(&Arc::new(World::new(nodes, None)), f);
@@ -99,10 +113,16 @@ fn start_all<T: Send>(
     };
     let rank_main = &rank_main;
     thread::scope(|scope| {
-        let ranks: Vec<_> = (0..size)
-            .map(|rank| scope.spawn(move || rank_main(rank)))
-            .collect();
-        ranks.into_iter().map(|rank| rank.join()).collect()
+        let start = |rank| {
+            let started = thread::Builder::new().spawn_scoped(scope, move || rank_main(rank));
+            started.inspect_err(|_| drop(Presence { world, rank }))
+        };
+        let ranks: Vec<_> = (0..size).map(start).collect();
+        let ends = ranks.into_iter().map(|rank| match rank {
+            Ok(started) => started.join(),
+            Err(refusal) => Err(Box::new(refusal) as _),
+        });
+        ends.collect()
     })
 }
 

@@ -11,6 +11,8 @@
 use std::env::VarError;
 use std::path::PathBuf;
 
+use crate::storage::file::open_read;
+
 const VARIABLE: &str = "STANCHION_TOPOLOGY";
 
 #[derive(Debug, thiserror::Error)]
@@ -80,10 +82,13 @@ fn slurm(variable: &dyn Fn(&'static str) -> Result<Option<String>>) -> Result<St
 
 /// The host is looked up by its whole name first, then by that before the first dot.
 fn line_of(file: PathBuf, host: &str) -> Result<String> {
-    let text = std::fs::read_to_string(&file).map_err(|cause| Error::Read {
+    let unread = |cause: &dyn std::fmt::Display| Error::Read {
         file: file.clone(),
         text: cause.to_string(),
-    })?;
+    };
+    let opened = open_read(&file).map_err(|cause| unread(&cause))?;
+    let text = std::io::read_to_string(std::fs::File::from(opened));
+    let text = text.map_err(|cause| unread(&cause))?;
     let short = host.split('.').next().unwrap_or(host);
     let mut by_short_name = None;
     for (number, line) in text.lines().enumerate() {

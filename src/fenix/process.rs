@@ -16,7 +16,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Error, Result};
-use crate::comm::{self, Resilient};
+use crate::comm::{self, Agreement, Resilient};
 use places::{Claim, Places};
 
 /// What became of a rank in the last repair.
@@ -249,6 +249,15 @@ impl<C: Resilient> Process<C> {
             spares.iter().for_each(|&spare| self.world.signal(spare));
         }
     }
+
+    /// Ends with or without freeing the communicators. Where MPI makes one in its finalize, they keep their ids until
+    /// then: a spare leaves at the first of several signals, and takes a later one, or what the user sent to
+    /// nobody, for a message of the next communicator with the same id.
+    pub fn end(self, frees: bool) {
+        if !frees {
+            std::mem::forget(self);
+        }
+    }
 }
 
 /// What one attempt has built.
@@ -303,16 +312,22 @@ fn attempt<C: Resilient>(living: C, claim: Claim) -> Result<Built<C>> {
         // Others may be blocked in what this process has left.
         living.revoke();
     }
-    let agreed = living.agree(u32::from(!lost))?;
+    let agreed = living.agree(u32::from(!lost));
+    let all_have = matches!(agreed, Ok(Agreement { flag: 1, .. }));
+    if !all_have {
+        // So it keeps its id: messages of those who left it may still be under way.
+        living.revoke();
+    }
+    agreed?;
     let (places, place, seat) = parts?;
-    match agreed.flag {
-        1 => Ok(Built {
+    match all_have {
+        true => Ok(Built {
             world: living,
             places,
             place,
             seat,
         }),
-        _ => Err(given_up()),
+        false => Err(given_up()),
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Error {
         path: PathBuf,
         source: pack::FormatError,
     },
+    #[error("{path}: {cause}", path = path.display())]
+    InFile { path: PathBuf, cause: Box<Error> },
     #[error("{path} is replaced again and again while we wait for its lock", path = .0.display())]
     Busy(PathBuf),
     #[error("no memory for {0} bytes")]

@@ -71,6 +71,10 @@ impl TreeMut<'_> {
 }
 
 impl<'a> TreeRef<'a> {
+    fn values(self, key: &CStr) -> Result<Values<'a>> {
+        self.get(key).map(Values::of).ok_or_else(|| not_set(key))
+    }
+
     /// The key of the first element below `key`.
     pub fn first_value(self, key: &CStr) -> Option<&'a CStr> {
         self.get(key)?.first()?.key()
@@ -78,44 +82,79 @@ impl<'a> TreeRef<'a> {
 
     /// The one value of `key`; more or fewer than one is an error.
     pub fn value(self, key: &CStr) -> Result<&'a CStr> {
-        let values = self.get(key).ok_or_else(|| not_set(key))?;
-        let only = values.first().filter(|first| first.next().is_none());
+        self.values(key)?.only(key)
+    }
+
+    pub fn value_u64(self, key: &CStr) -> Result<u64> {
+        self.values(key)?.u64(key)
+    }
+
+    pub fn value_i64(self, key: &CStr) -> Result<i64> {
+        self.values(key)?.i64(key)
+    }
+
+    pub fn value_int(self, key: &CStr) -> Result<i32> {
+        self.values(key)?.int(key)
+    }
+
+    pub fn value_double(self, key: &CStr) -> Result<f64> {
+        self.values(key)?.double(key)
+    }
+
+    pub fn value_address(self, key: &CStr) -> Result<usize> {
+        self.values(key)?.address(key)
+    }
+}
+
+/// What stands below a key. The functions take the key for their errors.
+#[derive(Clone, Copy)]
+pub struct Values<'a>(TreeRef<'a>);
+
+impl<'a> Values<'a> {
+    /// The values in the tree below a key.
+    pub fn of(below: TreeRef<'a>) -> Values<'a> {
+        Values(below)
+    }
+
+    /// The one value; more or fewer than one is an error.
+    pub fn only(self, key: &CStr) -> Result<&'a CStr> {
+        let only = self.0.first().filter(|first| first.next().is_none());
         let only = only.ok_or_else(|| Error::NotSingle {
             key: lossy(key),
-            count: values.len(),
+            count: self.0.len(),
         })?;
         only.key().ok_or(Error::NullKey)
     }
 
-    pub fn value_u64(self, key: &CStr) -> Result<u64> {
-        Ok(parse_unsigned(self.value(key)?.to_bytes()))
+    pub fn u64(self, key: &CStr) -> Result<u64> {
+        Ok(parse_unsigned(self.only(key)?.to_bytes()))
     }
 
-    pub fn value_i64(self, key: &CStr) -> Result<i64> {
-        Ok(parse_signed(self.value(key)?.to_bytes()))
+    pub fn i64(self, key: &CStr) -> Result<i64> {
+        Ok(parse_signed(self.only(key)?.to_bytes()))
     }
 
     /// The first value, however many there are.
-    pub fn value_int(self, key: &CStr) -> Result<i32> {
-        let first = self.first_value(key).ok_or_else(|| not_set(key))?;
-        Ok(parse_int(first.to_bytes()))
+    pub fn int(self, key: &CStr) -> Result<i32> {
+        let first = self.0.first().and_then(|first| first.key());
+        Ok(parse_int(first.ok_or_else(|| not_set(key))?.to_bytes()))
     }
 
-    pub fn value_double(self, key: &CStr) -> Result<f64> {
-        self.parse_value(key, "a finite number", parse_double)
+    pub fn double(self, key: &CStr) -> Result<f64> {
+        self.parsed(key, "a finite number", parse_double)
     }
 
-    pub fn value_address(self, key: &CStr) -> Result<usize> {
-        self.parse_value(key, "an address", parse_address)
+    pub fn address(self, key: &CStr) -> Result<usize> {
+        self.parsed(key, "an address", parse_address)
     }
 
-    fn parse_value<T>(
+    fn parsed<T>(
         self,
         key: &CStr,
         wanted: &'static str,
         parse: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<T> {
-        let value = self.value(key)?;
+        let value = self.only(key)?;
         parse(value.to_bytes()).ok_or_else(|| Error::NotA {
             key: lossy(key),
             text: lossy(value),

@@ -65,7 +65,7 @@ impl Blocks {
     /// in which the tasks get them. The map ascends, but for parts of the array that the tasks do not divide.
     pub(super) fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
         match self {
-            Blocks::Even(even) => Ok(even.shares(map)),
+            Blocks::Even(even) => even.shares(map),
             Blocks::Given(given) => given.shares(map),
         }
     }
@@ -130,20 +130,20 @@ impl Even {
         regions
     }
 
-    fn shares(&self, map: Map) -> (Vec<Share>, Sequence) {
+    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
         let found = map.globals.cut(|first| {
             let task = self.task_of(first);
             (task, self.start(task)..self.start(task + 1))
-        });
+        })?;
         let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
-        let locals = map.locals.split(&lengths);
+        let locals = map.locals.split(&lengths)?;
         let shares = found.into_iter().zip(locals);
         let share = |((task, places), locals)| Share {
             task,
             locals,
             places,
         };
-        (shares.map(share).collect(), map.globals)
+        Ok((shares.map(share).collect(), map.globals))
     }
 }
 
@@ -229,16 +229,16 @@ impl Given {
         }
         let mut order = Builder::default();
         let share = |(task, part): (usize, Part)| {
-            let globals = part.globals.finish();
+            let globals = part.globals.finish()?;
             globals.runs().for_each(|run| order.push_run(run));
-            Share {
+            Ok(Share {
                 task,
-                locals: part.locals.finish(),
-                places: part.places.finish(),
-            }
+                locals: part.locals.finish()?,
+                places: part.places.finish()?,
+            })
         };
-        let shares = parts.into_iter().map(share).collect();
-        Ok((shares, order.finish()))
+        let shares = parts.into_iter().map(share).collect::<Result<_>>()?;
+        Ok((shares, order.finish()?))
     }
 }
 

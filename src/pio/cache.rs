@@ -10,7 +10,7 @@ use super::plan::{Plan, Rearranger};
 use super::sequence::Sequence;
 
 /// All that a plan depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     map: Mark,
     map_len: usize,
@@ -44,7 +44,7 @@ impl Key {
 }
 
 /// What a map is known again by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Mark {
     /// Its runs, which say all.
     Runs(Sequence, Sequence),
@@ -53,8 +53,9 @@ enum Mark {
 
 impl Mark {
     fn of(entries: &[i64], regular: Option<&Map>) -> Self {
-        match regular {
-            Some(map) => Mark::Runs(map.globals.clone(), map.locals.clone()),
+        let copied = |map: &Map| Some((map.globals.copied().ok()?, map.locals.copied().ok()?));
+        match regular.and_then(copied) {
+            Some((globals, locals)) => Mark::Runs(globals, locals),
             None => Mark::Fingerprint(fingerprint(entries)),
         }
     }

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::memory;
 use super::sequence::{Builder, Sequence};
 
 /// At most so many cells: each is written to at its own place, and these places should stay in the cache.
@@ -116,17 +117,17 @@ impl<G: Place, L: Place> Cells<G, L> {
         let mut scratch = Vec::new();
         let mut cell = 0;
         while cell < self.ends.len() && (cell == 0 || self.ends[cell - 1] < SAMPLE) {
-            self.sort(cell, &mut scratch);
+            self.sort(cell, &mut scratch)?;
             cell += 1;
         }
-        let patterned = self.has_pattern(cell);
+        let patterned = self.has_pattern(cell)?;
         for cell in cell..self.ends.len() {
             if patterned || sorted(self.range(cell)) {
-                self.sort(cell, &mut scratch);
+                self.sort(cell, &mut scratch)?;
             }
         }
         match patterned {
-            true => Ok((found(&self.globals), found(&self.locals))),
+            true => Ok((found(&self.globals)?, found(&self.locals)?)),
             false => Ok((G::list(self.globals), L::list(self.locals))),
         }
     }
@@ -137,37 +138,37 @@ impl<G: Place, L: Place> Cells<G, L> {
     }
 
     /// By places in the array, and entries of the same place by theirs.
-    fn sort(&mut self, cell: usize, scratch: &mut Vec<(G, L)>) {
+    fn sort(&mut self, cell: usize, scratch: &mut Vec<(G, L)>) -> Result<(), Refused> {
         let start = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
         let range = start..self.ends[cell];
         let (globals, locals) = (&mut self.globals[range.clone()], &mut self.locals[range]);
         scratch.clear();
+        memory::grow(scratch, globals.len()).map_err(|_| Refused::Memory)?;
         scratch.extend(globals.iter().copied().zip(locals.iter().copied()));
         scratch.sort_unstable();
         let places = globals.iter_mut().zip(locals);
         for ((global, local), pair) in places.zip(&*scratch) {
             (*global, *local) = *pair;
         }
+        Ok(())
     }
 
     /// Whether runs would take less room than a list, as far as the first cells tell.
-    fn has_pattern(&self, cells: usize) -> bool {
+    fn has_pattern(&self, cells: usize) -> Result<bool, Refused> {
         let known = cells.checked_sub(1).map_or(0, |last| self.ends[last]);
-        found(&self.globals[..known]).is_runs()
+        Ok(found(&self.globals[..known])?.is_runs())
     }
 }
 
 /// As runs, where that pays.
-fn found<P: Place>(places: &[P]) -> Sequence {
+fn found<P: Place>(places: &[P]) -> Result<Sequence, Refused> {
     let mut builder = Builder::expecting(places.len());
     places.iter().for_each(|&place| builder.push(place.into()));
-    builder.finish()
+    builder.finish().map_err(|_| Refused::Memory)
 }
 
 fn zeros<P: Place>(length: usize) -> Result<Vec<P>, Refused> {
-    let mut zeros = Vec::new();
-    let room = zeros.try_reserve_exact(length);
-    room.map_err(|_| Refused::Memory)?;
+    let mut zeros = memory::list(length).map_err(|_| Refused::Memory)?;
     zeros.resize(length, P::default());
     Ok(zeros)
 }

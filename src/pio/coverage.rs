@@ -124,7 +124,7 @@ mod tests {
         let mut places = Builder::default();
         let each = blocks.iter();
         each.for_each(|(start, length)| places.push_block(*start, *length));
-        places.finish()
+        places.finish().unwrap()
     }
 
     proptest! {

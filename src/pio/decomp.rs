@@ -80,7 +80,7 @@ impl Decomp {
     }
 
     /// This rank's map as it was given: from 1, 0 for a hole.
-    pub fn map(&self) -> Vec<i64> {
+    pub fn map(&self) -> Result<Vec<i64>> {
         self.plan.map()
     }
 }

@@ -36,7 +36,7 @@ impl Map {
         let found = match Self::ascending(entries, total, usize::MAX) {
             Ok(Some(map)) => return Ok(map),
             Ok(None) => arrange(entries, total, sorted),
-            Err(position) => Err(Refused::Bounds(position)),
+            Err(refused) => Err(refused),
         };
         match found {
             Ok((globals, locals)) => Ok(Self {
@@ -60,13 +60,12 @@ impl Map {
         Self::ascending(entries, total, FEW).ok().flatten()
     }
 
-    /// `None` if the entries do not ascend, or begin with more than `few` progressions that are short; fails with the
-    /// position of an entry that is out of bounds.
+    /// `None` if the entries do not ascend, or begin with more than `few` progressions that are short.
     fn ascending(
         entries: &[i64],
         total: u64,
         few: usize,
-    ) -> std::result::Result<Option<Self>, usize> {
+    ) -> std::result::Result<Option<Self>, Refused> {
         const SHORT: usize = 16;
         let (mut globals, mut locals) = (Builder::default(), Builder::default());
         let (mut position, mut last, mut progressions) = (0, 0, 0);
@@ -77,7 +76,8 @@ impl Map {
                 continue;
             }
             let (step, length) = progression(&entries[position..]);
-            check(first, step, length, total).map_err(|offset| position + offset)?;
+            check(first, step, length, total)
+                .map_err(|offset| Refused::Bounds(position + offset))?;
             progressions += 1;
             if first < last || progressions > few.saturating_add(position / SHORT) {
                 return Ok(None);
@@ -94,8 +94,8 @@ impl Map {
         }
         Ok(Some(Self {
             length: entries.len(),
-            globals: globals.finish(),
-            locals: locals.finish(),
+            globals: globals.finish().map_err(|_| Refused::Memory)?,
+            locals: locals.finish().map_err(|_| Refused::Memory)?,
         }))
     }
 

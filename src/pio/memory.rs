@@ -111,22 +111,6 @@ pub(super) fn zeros(length: u64) -> Result<Vec<u8>> {
     fresh(length)
 }
 
-pub(super) fn copy(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut copied = with_room(bytes.len())?;
-    copied.extend_from_slice(bytes);
-    Ok(copied)
-}
-
-/// Nothing yet, with room for so many bytes.
-pub(super) fn with_room(length: usize) -> Result<Vec<u8>> {
-    #[cfg(test)]
-    fuse::burn(length)?;
-    let mut bytes = Vec::new();
-    let room = bytes.try_reserve_exact(length);
-    room.map_err(|_| Error::Memory(length as u64))?;
-    Ok(bytes)
-}
-
 /// An empty list with room for so many items.
 pub(super) fn list<T>(items: usize) -> Result<Vec<T>> {
     let bytes = items.saturating_mul(size_of::<T>());
@@ -136,6 +120,25 @@ pub(super) fn list<T>(items: usize) -> Result<Vec<T>> {
     let room = list.try_reserve_exact(items);
     room.map_err(|_| Error::Memory(bytes as u64))?;
     Ok(list)
+}
+
+/// Makes room for so many more items, as pushing them one by one would.
+pub(super) fn grow<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    if list.capacity() - list.len() >= more {
+        return Ok(());
+    }
+    let items = list.len().saturating_add(more);
+    let bytes = items.saturating_mul(size_of::<T>()) as u64;
+    #[cfg(test)]
+    fuse::burn(bytes as usize)?;
+    list.try_reserve(more).map_err(|_| Error::Memory(bytes))
+}
+
+/// A copy of a list.
+pub(super) fn copy<T: Copy>(items: &[T]) -> Result<Vec<T>> {
+    let mut copied = list(items.len())?;
+    copied.extend_from_slice(items);
+    Ok(copied)
 }
 
 /// Lets memory run out in tests.

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::Result;
 use super::sequence::{Blocks, Builder, Sequence};
 
 #[derive(Default)]
@@ -47,7 +48,7 @@ impl Union {
     }
 }
 
-pub(super) fn merge(lists: &[Sequence]) -> Merged {
+pub(super) fn merge(lists: &[Sequence]) -> Result<Merged> {
     let mut blocks: Vec<Blocks> = lists.iter().map(Sequence::blocks).collect();
     let mut places: Vec<Builder> = lists.iter().map(|_| Builder::default()).collect();
     let mut union = Union::default();
@@ -73,11 +74,12 @@ pub(super) fn merge(lists: &[Sequence]) -> Merged {
             }
         }
     }
-    Merged {
-        held: union.held.finish(),
-        places: places.into_iter().map(Builder::finish).collect(),
+    let places = places.into_iter().map(Builder::finish);
+    Ok(Merged {
+        held: union.held.finish()?,
+        places: places.collect::<Result<_>>()?,
         duplicate: union.duplicate,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -89,14 +91,14 @@ mod tests {
         numbers.sort_unstable();
         let mut builder = Builder::default();
         numbers.into_iter().for_each(|number| builder.push(number));
-        builder.finish()
+        builder.finish().unwrap()
     }
 
     proptest! {
         #[test]
         fn every_element_finds_its_place(lists in prop::collection::vec(prop::collection::vec(0..150u64, 0..80), 0..6)) {
             let lists: Vec<Sequence> = lists.into_iter().map(ascending).collect();
-            let merged = merge(&lists);
+            let merged = merge(&lists).unwrap();
             let held: Vec<u64> = merged.held.numbers().collect();
             let all: Vec<u64> = lists.iter().flat_map(|list| list.numbers()).collect();
             let mut unique = all.clone();
@@ -118,7 +120,7 @@ mod tests {
         let lists: Vec<Sequence> = (0..2)
             .map(|rank| ascending((0..5000).map(|i| 4 * i + rank).collect()))
             .collect();
-        let merged = merge(&lists);
+        let merged = merge(&lists).unwrap();
         assert!(merged.held.bytes() < 100);
         assert!(merged.places.iter().all(|places| places.bytes() < 100));
     }

@@ -195,7 +195,7 @@ mod tests {
     fn sequence(places: &[u64]) -> Sequence {
         let mut builder = Builder::default();
         places.iter().for_each(|place| builder.push(*place));
-        builder.finish()
+        builder.finish().unwrap()
     }
 
     proptest! {

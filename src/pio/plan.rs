@@ -1,8 +1,8 @@
 //! Plans: who sends what to whom, and what of it the file sees.
 
-use super::Regions;
 use super::route::Route;
 use super::sequence::Sequence;
+use super::{Regions, Result, memory};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rearranger {
@@ -42,10 +42,10 @@ pub(super) enum Held {
 }
 
 impl Held {
-    pub(super) fn regions(&self) -> Regions {
+    pub(super) fn regions(&self) -> Result<Regions> {
         match self {
-            Held::Nothing => Regions::default(),
-            Held::Regions(regions) => regions.clone(),
+            Held::Nothing => Ok(Regions::default()),
+            Held::Regions(regions) => Ok(regions.clone()),
             Held::Elements(dims, elements) => Regions::of_sequence(dims, elements),
         }
     }
@@ -65,14 +65,15 @@ impl Plan {
     }
 
     /// This rank's map as it was given: from 1, 0 for a hole.
-    pub fn map(&self) -> Vec<i64> {
-        let mut map = vec![0; self.map_len];
+    pub fn map(&self) -> Result<Vec<i64>> {
+        let mut map = memory::list(self.map_len)?;
+        map.resize(self.map_len, 0);
         let legs = self.first.out.iter();
         let locals = legs.flat_map(|leg| leg.places.numbers());
         for (local, global) in locals.zip(self.globals.numbers()) {
             map[local as usize] = global as i64 + 1;
         }
-        map
+        Ok(map)
     }
 
     /// Elements of this rank's map without holes: the length of a packed array.
@@ -81,7 +82,7 @@ impl Plan {
     }
 
     /// What this I/O task holds when rearranged: nothing on other ranks.
-    pub fn held(&self) -> Regions {
+    pub fn held(&self) -> Result<Regions> {
         self.held.regions()
     }
 

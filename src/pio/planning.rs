@@ -18,7 +18,7 @@ use super::merge::{Merged, merge};
 use super::plan::{Held, Plan, Rearranger};
 use super::route::{Leg, PLANNING, Route, to_blocks};
 use super::sequence::Sequence;
-use super::{Error, IoSystem, Regions, Result, agree};
+use super::{Error, IoSystem, Regions, Result, agree, agree_with, memory};
 use crate::comm::{self, Comm, Op};
 use crate::log;
 
@@ -80,9 +80,7 @@ fn map_of(
 
 /// The map with something else in place of what is not in the array, and how many entries that is.
 fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
-    let mut kept = Vec::new();
-    let room = kept.try_reserve_exact(layout.map.len());
-    room.map_err(|_| Error::Memory(8 * layout.map.len() as u64))?;
+    let mut kept = memory::list(layout.map.len())?;
     let is_inside = |entry: i64| entry >= 0 && entry as u64 <= total;
     let within = |&entry: &i64| match is_inside(entry) {
         true => entry,
@@ -118,8 +116,8 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, regular: Option<Map>
     let (first, found) = agree(&system.comm, checked)?;
     let mut sums = [found.held];
     system.comm.allreduce(Op::Sum, &mut sums)?;
-    let (longest, streams) = longest_and_streams(system, first.length, &first)?;
     let straight = task.map_or_else(Regions::default, |task| blocks.regions(task));
+    let (straight, longest, streams) = agree_on_end(system, Ok(straight), first.length, &first)?;
     Ok(Plan {
         map_len,
         globals,
@@ -136,15 +134,17 @@ fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, regular: Option<Map>
     })
 }
 
-/// The most of all ranks, and whether what any I/O task reads can be sent on as it comes.
-fn longest_and_streams<C: Comm>(
+/// The last agreement: on what is left to go wrong, with the longest buffer of all ranks, and whether what any I/O task
+/// reads can be sent on as it comes.
+fn agree_on_end<C: Comm, T>(
     system: &IoSystem<C>,
+    own: Result<T>,
     longest: u64,
     first: &Route,
-) -> Result<(u64, bool)> {
-    let mut most = [longest, u64::from(!first.ascends())];
-    system.comm.allreduce(Op::Max, &mut most)?;
-    Ok((most[0], most[1] == 0))
+) -> Result<(T, u64, bool)> {
+    let mut least = [u64::MAX - longest, first.ascends().into()];
+    let own = agree_with(&system.comm, own, &mut least)?;
+    Ok((own, u64::MAX - least[0], least[1] == 1))
 }
 
 /// Even blocks, or the regions that the user gives on the I/O tasks.
@@ -254,10 +254,13 @@ fn gather_maps<C: Comm>(
     let rank = system.comm.rank();
     let members = system.io_rank().map(|task| system.groups.members(task));
     let members = members.unwrap_or_default();
-    let message = if io_rank == rank {
-        Vec::new()
-    } else {
-        own.to_bytes()
+    // Without memory for it an empty one goes, which is no list and so everybody's error.
+    let (message, packed) = match io_rank == rank {
+        true => (Vec::new(), Ok(())),
+        false => match own.to_bytes() {
+            Ok(bytes) => (bytes, Ok(())),
+            Err(error) => (Vec::new(), Err(error)),
+        },
     };
     let sends: Vec<(usize, &[u8])> = match io_rank == rank {
         true => Vec::new(),
@@ -266,11 +269,12 @@ fn gather_maps<C: Comm>(
     let from: Vec<usize> = members.iter().copied().filter(|m| *m != rank).collect();
     let mut came = comm::transfer_unsized(&system.comm, PLANNING + 2, &sends, &from)?.into_iter();
     let lists = members.iter().map(|member| match *member == rank {
-        true => Ok(own.clone()),
+        true => own.copied(),
         false => Sequence::from_bytes(&came.next().unwrap_or_default()),
     });
     let lists = lists.collect::<Result<Vec<Sequence>>>();
-    Ok((members, lists.map(|lists| merge(&lists))))
+    let merged = packed.and(lists).and_then(|lists| merge(&lists));
+    Ok((members, merged))
 }
 
 /// From what the I/O tasks hold to blocks.
@@ -282,11 +286,11 @@ fn second_way<C: Comm>(
     let Some(io) = &system.io else {
         return Ok(Default::default());
     };
-    let map = Map {
+    let map = held.copied().map(|globals| Map {
         length: held.len() as usize,
-        globals: held.clone(),
+        globals,
         locals: Sequence::block(0, held.len()),
-    };
+    });
     let even = Even::new(
         layout.dims,
         layout.kind.size(),
@@ -294,9 +298,13 @@ fn second_way<C: Comm>(
         layout.block_size,
     );
     let blocks = Blocks::Even(even);
-    let (shares, _) = blocks.shares(map)?;
+    let (shares, shared) = match map.and_then(|map| blocks.shares(map)) {
+        Ok((shares, _)) => (shares, Ok(())),
+        Err(error) => (Vec::new(), Err(error)),
+    };
     let task = io.rank();
-    let (route, mut found) = to_blocks(io, |task| task, Some(task), &blocks, shares)?;
+    let made = to_blocks(io, |task| task, Some(task), &blocks, shares);
+    let (route, mut found) = shared.and(made)?;
     found.duplicate = found.duplicate.map(|place| blocks.global(task, place));
     Ok((route, blocks.regions(task), found))
 }
@@ -325,7 +333,6 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
     let reads_blocks = small && held * MOST_UNWANTED >= total;
     let uses_blocks = writes_blocks || reads_blocks;
     let longest = halves.first.length.max(halves.second.length);
-    let (longest, streams) = longest_and_streams(system, longest, &halves.first)?;
     let second = if uses_blocks {
         halves.second
     } else {
@@ -336,9 +343,10 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
         None => Held::Nothing,
     };
     let straight = match writes_blocks && reads_blocks {
-        true => Regions::default(),
+        true => Ok(Regions::default()),
         false => held.regions(),
     };
+    let (straight, longest, streams) = agree_on_end(system, straight, longest, &halves.first)?;
     Ok(Plan {
         map_len: halves.map_len,
         globals: halves.globals,
@@ -354,3 +362,6 @@ fn finish_subset<C: Comm>(system: &IoSystem<C>, layout: &Layout, halves: Halves)
         has_holes,
     })
 }
+
+#[cfg(test)]
+mod tests;

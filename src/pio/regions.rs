@@ -1,7 +1,7 @@
 //! Rectangles of an array of up to many dimensions: what goes to the file libraries.
 
 use super::sequence::{Run, Sequence};
-use super::{Error, Result};
+use super::{Error, Result, memory};
 
 /// Regions of one array, in ascending order, each with a start and a count in every dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,15 +97,27 @@ impl Regions {
     }
 
     /// The rectangles of elements that ascend, in their order.
-    pub(super) fn of_sequence(dims: &[u64], elements: &Sequence) -> Self {
+    pub(super) fn of_sequence(dims: &[u64], elements: &Sequence) -> Result<Self> {
         let mut regions = Self::new(dims.len());
         for run in elements.runs() {
+            regions.grow(1)?;
             if !regions.push_rows(dims, &run) {
-                let starts = (0..run.repeat).map(|index| run.block_at(index));
-                starts.for_each(|start| regions.push_range(dims, start, start + run.length));
+                for index in 0..run.repeat {
+                    let start = run.block_at(index);
+                    // A range is fewer rectangles than that.
+                    regions.grow(2 * dims.len())?;
+                    regions.push_range(dims, start, start + run.length);
+                }
             }
         }
-        regions
+        Ok(regions)
+    }
+
+    /// Makes room for so many more.
+    fn grow(&mut self, more: usize) -> Result<()> {
+        let words = more * self.dimensions;
+        memory::grow(&mut self.starts, words)?;
+        memory::grow(&mut self.counts, words)
     }
 
     /// A run as one rectangle, if it is made of parts of rows below each other.
@@ -187,7 +199,7 @@ mod tests {
             let held: Vec<u64> = (0..total).filter(|e| (picked >> (e / step % 64)) & 1 == 1).collect();
             let mut sequence = Builder::default();
             held.iter().for_each(|element| sequence.push(*element));
-            let regions = Regions::of_sequence(&dims, &sequence.finish());
+            let regions = Regions::of_sequence(&dims, &sequence.finish().unwrap()).unwrap();
             prop_assert_eq!(elements(&dims, &regions), held);
         }
     }
@@ -196,7 +208,7 @@ mod tests {
     fn a_tile_is_one_rectangle() {
         let mut tile = Builder::default();
         (3..9).for_each(|row| tile.push_block(row * 20 + 5, 7));
-        let regions = Regions::of_sequence(&[4, 10, 20], &tile.finish());
+        let regions = Regions::of_sequence(&[4, 10, 20], &tile.finish().unwrap()).unwrap();
         assert_eq!(regions.len(), 1);
         assert_eq!(regions.at(0), (&[0, 3, 5][..], &[1, 6, 7][..]));
     }

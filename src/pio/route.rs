@@ -59,15 +59,21 @@ pub(super) fn to_blocks<C: Comm>(
 ) -> Result<(Route, Found)> {
     let mut out = Vec::with_capacity(shares.len());
     let mut messages = Vec::with_capacity(shares.len());
+    let mut outcome = Ok(());
     for share in shares {
         let rank = rank_of(share.task);
-        messages.push((rank, share.places.to_bytes()));
+        match share.places.to_bytes() {
+            Ok(bytes) => messages.push((rank, bytes)),
+            failed => outcome = failed.map(drop),
+        }
         out.push(Leg {
             rank,
             places: share.locals,
         });
     }
+    // A rank that has failed takes in what others send to it all the same.
     let came = comm.deliver(PLANNING, messages)?;
+    outcome?;
     let length = task.map_or(0, |task| blocks.length(task));
     let mut into = Vec::with_capacity(came.len());
     for (rank, bytes) in came {

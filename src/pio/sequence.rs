@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Error, Result};
+use super::{Error, Result, memory};
 pub use builder::Builder;
 
 mod builder;
@@ -44,14 +44,15 @@ impl Run {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Runs(Vec<Run>),
     Short(Vec<u32>),
     Long(Vec<u64>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Memory for one may run out: what makes one fails then.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Sequence {
     pub(super) form: Form,
     length: u64,
@@ -71,9 +72,20 @@ impl Default for Sequence {
 impl Sequence {
     /// The numbers of a range.
     pub fn block(start: u64, length: u64) -> Self {
-        let mut builder = Builder::default();
-        builder.push_block(start, length);
-        builder.finish()
+        match length {
+            0 => Self::default(),
+            length => Self::of(Form::Runs(vec![Run::block(start, length)])),
+        }
+    }
+
+    /// The same again.
+    pub(super) fn copied(&self) -> Result<Self> {
+        let form = match &self.form {
+            Form::Runs(runs) => Form::Runs(memory::copy(runs)?),
+            Form::Short(list) => Form::Short(memory::copy(list)?),
+            Form::Long(list) => Form::Long(memory::copy(list)?),
+        };
+        Ok(Self { form, ..*self })
     }
 
     /// Numbers without a pattern.
@@ -180,10 +192,10 @@ impl Sequence {
     }
 
     /// Parts of the given lengths, which together are as long as this.
-    pub fn split(self, lengths: &[u64]) -> Vec<Self> {
+    pub fn split(self, lengths: &[u64]) -> Result<Vec<Self>> {
         debug_assert_eq!(lengths.iter().sum::<u64>(), self.length);
         if lengths.len() == 1 {
-            return vec![self];
+            return Ok(vec![self]);
         }
         match self.form {
             Form::Short(list) => return split_list(list, lengths, Self::short),
@@ -207,22 +219,30 @@ impl Sequence {
     }
 
     /// Part of a list, with its numbers counted from `base`.
-    fn list_part(&self, range: Range<usize>, base: u64) -> Self {
+    fn list_part(&self, range: Range<usize>, base: u64) -> Result<Self> {
         let form = match &self.form {
             Form::Short(list) => {
-                let part = list[range].iter().map(|&n| n - base as u32);
-                Form::Short(part.collect())
+                let mut part = memory::list(range.len())?;
+                part.extend(list[range].iter().map(|&n| n - base as u32));
+                Form::Short(part)
             }
-            Form::Long(list) => Form::Long(list[range].iter().map(|n| n - base).collect()),
+            Form::Long(list) => {
+                let mut part = memory::list(range.len())?;
+                part.extend(list[range].iter().map(|n| n - base));
+                Form::Long(part)
+            }
             Form::Runs(_) => Form::Runs(Vec::new()),
         };
-        Self::of(form)
+        Ok(Self::of(form))
     }
 
     /// Cuts an ascending sequence where `part_of` says: for the lowest number of a part it gives the start
     /// and the end of the numbers that belong to it. Returns what it says of each part as well, and counts
     /// numbers from the start.
-    pub(super) fn cut<T>(&self, part_of: impl Fn(u64) -> (T, Range<u64>)) -> Vec<(T, Self)> {
+    pub(super) fn cut<T>(
+        &self,
+        part_of: impl Fn(u64) -> (T, Range<u64>),
+    ) -> Result<Vec<(T, Self)>> {
         let mut parts = Vec::new();
         let (mut cursor, mut at) = (self.cursor(), 0);
         loop {
@@ -232,7 +252,7 @@ impl Sequence {
                 Form::Long(list) => list.get(at).copied(),
             };
             let Some(first) = next else {
-                return parts;
+                return Ok(parts);
             };
             let (what, range) = part_of(first);
             let length = match &self.form {
@@ -242,18 +262,18 @@ impl Sequence {
                         let start = run.start - range.start;
                         part.push_run(Run { start, ..run });
                     }
-                    parts.push((what, part.finish()));
+                    parts.push((what, part.finish()?));
                     continue;
                 }
                 Form::Short(list) => list[at..].partition_point(|&n| u64::from(n) < range.end),
                 Form::Long(list) => list[at..].partition_point(|n| *n < range.end),
             };
-            parts.push((what, self.list_part(at..at + length, range.start)));
+            parts.push((what, self.list_part(at..at + length, range.start)?));
             at += length;
         }
     }
 
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let form = match &self.form {
             Form::Runs(_) => RUNS,
             Form::Short(_) => SHORT,
@@ -264,7 +284,7 @@ impl Sequence {
             Form::Short(list) => list.len() * 4,
             Form::Long(list) => list.len() * 8,
         };
-        let mut bytes = vec![0; 1 + length];
+        let mut bytes = memory::zeros(1 + length as u64)?;
         bytes[0] = form;
         match &self.form {
             Form::Runs(runs) => {
@@ -289,19 +309,24 @@ impl Sequence {
                     .for_each(|(to, n)| to.copy_from_slice(&n.to_le_bytes()));
             }
         }
-        bytes
+        Ok(bytes)
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let broken = || Error::Comm("a list of places came broken".into());
         let (form, bytes) = bytes.split_first().ok_or_else(broken)?;
         let form = match *form {
-            RUNS if bytes.len() % 32 == 0 => Form::Runs(bytes.chunks(32).map(run_of).collect()),
+            RUNS if bytes.len() % 32 == 0 => {
+                Form::Runs(collected(bytes.chunks_exact(32).map(run_of))?)
+            }
             SHORT if bytes.len() % 4 == 0 => {
                 let number = |n: &[u8]| u32::from_le_bytes([n[0], n[1], n[2], n[3]]);
-                Form::Short(bytes.chunks_exact(4).map(number).collect())
+                Form::Short(collected(bytes.chunks_exact(4).map(number))?)
             }
-            LONG if bytes.len() % 8 == 0 => Form::Long(words(bytes).collect()),
+            LONG if bytes.len() % 8 == 0 => {
+                let number = |n: &[u8]| n.first_chunk().map_or(0, |n| u64::from_le_bytes(*n));
+                Form::Long(collected(bytes.chunks_exact(8).map(number))?)
+            }
             _ => return Err(broken()),
         };
         Ok(Self::of(form))
@@ -336,15 +361,24 @@ fn split_list<T: Copy>(
     mut list: Vec<T>,
     lengths: &[u64],
     sequence: impl Fn(Vec<T>) -> Sequence,
-) -> Vec<Sequence> {
+) -> Result<Vec<Sequence>> {
     let mut parts: Vec<Sequence> = Vec::with_capacity(lengths.len());
     for &length in lengths.iter().skip(1).rev() {
-        parts.push(sequence(list.split_off(list.len() - length as usize)));
+        let end = list.len() - length as usize;
+        parts.push(sequence(memory::copy(&list[end..])?));
+        list.truncate(end);
         list.shrink_to_fit();
     }
     parts.push(sequence(list));
     parts.reverse();
-    parts
+    Ok(parts)
+}
+
+/// As many as the iterator says.
+fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut list = memory::list(items.len())?;
+    list.extend(items);
+    Ok(list)
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {

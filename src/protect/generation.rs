@@ -326,10 +326,7 @@ fn described(claims: &[Option<Claim>]) -> String {
         }
     });
     let told: Vec<_> = told.collect();
-    format!(
-        "no generation is complete and plainly the newest: {}",
-        told.join("; ")
-    )
+    told.join("; ")
 }
 
 #[cfg(test)]

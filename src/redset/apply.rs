@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::access::{self, Access};
 use super::engine::Means;
 use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
@@ -20,7 +21,6 @@ use crate::kvtree::pack::{self, Order};
 use crate::kvtree::{self, Tree};
 use crate::protect::generation::Generation;
 use crate::storage::place::attributes;
-use crate::wire::gather_u64;
 
 const TAG: Tag = 0x6170;
 
@@ -41,7 +41,11 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     };
     // The other ranks of the set wait for this one, so neither is left out when the other fails.
     let described = descriptors::write(set, descriptor, info.generation, descriptor_file);
-    let written = described.and(write_redundancy(set, info, redundancy_file, &config));
+    let written = match described {
+        // A rank has died: the others hear of it where all ranks agree, not in messages to each other.
+        Err(Error::Comm(_)) => described,
+        described => described.and(write_redundancy(set, info, redundancy_file, &config)),
+    };
     let in_order = [redundancy_file.clone(), descriptor_file.clone()];
     commit::commit(parent, &in_order, written)
 }
@@ -128,7 +132,7 @@ fn write_redundancy<C: Comm>(
     let comm = &set.comm;
     let rank = info.descriptor.rank;
     let checksums = info.generation.is_some();
-    let bytes = gather_u64(comm, info.bytes())?;
+    let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
     let pieces = Pieces::planned(info.descriptor.scheme, bytes)?;
     let lengths = pieces.lengths(rank);
     let mut header = Header {
@@ -145,13 +149,13 @@ fn write_redundancy<C: Comm>(
     let located = info
         .files
         .iter()
-        .map(|file| (file.clone(), file.path.clone()));
+        .map(|file| (file.clone(), file.path.clone().into()));
     let summed = checksums && !matches!(pieces, Pieces::Copies(_));
     let mut member = Member::new(
         Data::new(located.collect(), checksums),
-        Payload::new(names::part(file), length, lengths, summed),
+        Payload::new(names::part(file).into(), length, lengths, summed),
     );
-    let begun = unfinished.and(member.payload.begin());
+    let begun = unfinished.and(member.payload.begin(access, None));
     let have = vec![
         Have {
             data: true,
@@ -162,6 +166,9 @@ fn write_redundancy<C: Comm>(
     let flows = pieces.flows(&have)?;
     let flows = flows.ok_or(Error::Broken("nothing is lost, and it is too much"))?;
     let ran = set.carry_out(&flows, Means::usual(config), &mut member);
+    if let Err(Error::Comm(_)) = ran {
+        return ran;
+    }
     // SINGLE has no flows: what nobody needed has not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun

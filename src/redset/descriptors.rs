@@ -187,7 +187,7 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
         log!(Warning, "{error}");
         None
     });
-    let outgoing = outgoing.unwrap_or_else(Tree::new);
+    let outgoing = outgoing.unwrap_or_default();
     let mut incoming = Tree::new();
     exchange::exchange(parent, Some(outgoing.view()), Some(incoming.edit()))?;
     let own_key = rank_text(rank);

@@ -20,8 +20,7 @@ use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
 use crate::protect::generation::{Claim, Generation};
-use crate::storage::file::open_read;
-use crate::storage::place::{Attributes, Time};
+use crate::storage::place::{Attributes, Place, Time};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -289,7 +288,13 @@ impl Header {
 
     /// The header of the file at `path` and its length; `None` if there is no file.
     pub(super) fn read(path: &Path) -> Result<Option<(Header, u64)>> {
-        let fd = match open_read(path) {
+        Header::read_at(&path.to_owned().into())
+    }
+
+    /// As [`Header::read`].
+    pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
+        let path = place.path();
+        let fd = match place.open_read() {
             Err(error) if error.is_absent() => return Ok(None),
             outcome => outcome?,
         };

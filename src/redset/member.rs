@@ -4,10 +4,10 @@
 //! that passes is summed up on the way, in one as in the other case, if the set has checksums.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::access::{Access, inherited};
 use super::engine::Streams;
 use super::flow::Part;
 use super::header::Record;
@@ -15,13 +15,14 @@ use super::reach::{Extent, Reach, Stream};
 use super::sums::{Sum, Sums};
 use super::{Error, Result};
 use crate::storage::block_file::BlockFile;
-use crate::storage::file::{open_rdwr_create, open_read, sync};
-use crate::storage::place::{create, identity, remove, rename, set_attributes, sync_parent};
+use crate::storage::file::sync;
+use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
 
 /// At most so many files of a rank are open at once.
 const OPEN: usize = 64;
-/// What is read at once where nothing else has to be done with it.
+/// What is read at once where nothing else has to be done with it; less if memory is scarce.
 const BLOCK: usize = 256 << 10;
+const SMALL_BLOCK: usize = 16 << 10;
 
 pub(super) struct Member {
     pub(super) data: Data,
@@ -97,7 +98,7 @@ pub(super) struct Data {
 struct File {
     record: Record,
     /// Where it is now, which may be elsewhere than it was.
-    path: PathBuf,
+    place: Place,
     range: Range<u64>,
     state: State,
 }
@@ -108,18 +109,18 @@ enum State {
     /// To be written; nothing is there yet.
     Lost,
     /// Being written beside its place.
-    Begun,
+    Begun(Identity),
 }
 
 impl Data {
-    pub(super) fn new(files: Vec<(Record, PathBuf)>, checksums: bool) -> Data {
+    pub(super) fn new(files: Vec<(Record, Place)>, checksums: bool) -> Data {
         let mut length = 0;
-        let file = |(record, path): (Record, PathBuf)| {
+        let file = |(record, place): (Record, Place)| {
             let start = length;
             length += record.attributes.size;
             File {
                 record,
-                path,
+                place,
                 range: start..length,
                 state: State::Kept,
             }
@@ -138,7 +139,7 @@ impl Data {
     /// The files that `is_lost` are to be written instead of read.
     pub(super) fn lose(&mut self, is_lost: impl Fn(&Path) -> bool) {
         for file in &mut self.files {
-            if is_lost(&file.path) {
+            if is_lost(file.place.path()) {
                 file.state = State::Lost;
             }
         }
@@ -151,9 +152,9 @@ impl Data {
                 continue;
             }
             let is_new = file.state != State::Kept;
-            let path = match is_new {
-                true => beside(&file.path),
-                false => file.path.clone(),
+            let place = match is_new {
+                true => beside(&file.place),
+                false => file.place.clone(),
             };
             if is_new {
                 open_one(&mut self.open, index, || file.open_beside())?;
@@ -163,8 +164,8 @@ impl Data {
                 length: file.range.end - file.range.start,
                 offset: 0,
                 is_new,
-                file: identity(&path)?,
-                path: absolute(&path),
+                file: place.identity()?,
+                path: absolute(&place),
             });
         }
         Ok(Stream {
@@ -181,7 +182,7 @@ impl Data {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &mut block[done..][..length];
             done += length;
-            let open = || Ok(BlockFile::existing(open_read(&file.path)?));
+            let open = || Ok(BlockFile::existing(file.place.open_read()?));
             let opened = open_one(&mut self.open, index, open)?;
             let got = opened.read_at(at, part).map_err(|error| file.bad(error))?;
             if got < length {
@@ -242,7 +243,7 @@ impl Data {
             let recorded = file.record.checksum;
             recorded.is_some_and(|recorded| recorded != *found)
         });
-        wrong.map(|(file, _)| &*file.path).collect()
+        wrong.map(|(file, _)| file.place.path()).collect()
     }
 
     /// Reads what has not passed yet.
@@ -258,15 +259,16 @@ impl Data {
         self.sums.as_ref().is_some_and(|sums| !sums.is_untouched())
     }
 
-    /// Completes the files that were written: attributes, and a sync.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    /// Completes the files that were written: attributes, and a sync. They belong to the heir, if there is one.
+    pub(super) fn settle(&mut self, heir: Option<Owner>) -> Result<()> {
         for index in 0..self.files.len() {
             let file = &mut self.files[index];
             if file.state == State::Kept {
                 continue;
             }
             let fd = open_one(&mut self.open, index, || file.open_beside())?;
-            let settled = set_attributes(&*fd, &file.record.attributes).and_then(|()| sync(fd));
+            let attributes = inherited(&file.record.attributes, heir);
+            let settled = set_attributes(&*fd, &attributes).and_then(|()| sync(fd));
             settled.map_err(|error| file.bad(error))?;
         }
         self.open.clear();
@@ -277,8 +279,8 @@ impl Data {
     pub(super) fn commit(&mut self) -> Result<()> {
         for file in &mut self.files {
             if file.state != State::Kept {
-                rename(&beside(&file.path), &file.path)?;
-                sync_parent(&file.path)?;
+                beside(&file.place).rename(&file.place)?;
+                file.place.sync_parent()?;
                 file.state = State::Kept;
             }
         }
@@ -289,8 +291,9 @@ impl Data {
 impl Drop for Data {
     /// Leaves nothing behind of files that were not committed.
     fn drop(&mut self) {
-        let begun = self.files.iter().filter(|f| f.state == State::Begun);
-        begun.for_each(|file| drop(remove(&beside(&file.path))));
+        let is_begun = |file: &&File| matches!(file.state, State::Begun(_));
+        let begun = self.files.iter().filter(is_begun);
+        begun.for_each(|file| drop(beside(&file.place).remove()));
     }
 }
 
@@ -302,36 +305,35 @@ impl File {
     }
 
     fn open_beside(&mut self) -> Result<BlockFile> {
-        let path = beside(&self.path);
+        let place = beside(&self.place);
         let fd = match self.state {
-            State::Begun => open_rdwr_create(&path)?,
-            _ => create(&path, 0o600)?,
+            State::Begun(created) => place.open_again(created)?,
+            _ => place.create(0o600)?,
         };
-        self.state = State::Begun;
+        self.state = State::Begun(identity(&fd)?);
         Ok(BlockFile::growing(fd, self.range.end - self.range.start))
     }
 
     fn bad(&self, what: impl ToString) -> Error {
-        bad(&self.path, what)
+        bad(&self.place, what)
     }
 }
 
-fn bad(path: &Path, what: impl ToString) -> Error {
+fn bad(place: &Place, what: impl ToString) -> Error {
     Error::BadFile {
-        path: path.to_owned(),
+        path: place.path().to_owned(),
         what: what.to_string(),
     }
 }
 
 /// Where a file is written until it is complete.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".stanchion-part");
-    name.into()
+fn beside(place: &Place) -> Place {
+    place.with_suffix(".stanchion-part")
 }
 
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+fn absolute(place: &Place) -> PathBuf {
+    let way = place.way();
+    std::path::absolute(&way).unwrap_or(way)
 }
 
 /// A file, opened if it is not among the open ones.
@@ -355,10 +357,15 @@ pub(super) fn open_one<F: PartialEq>(
 }
 
 fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
-    let mut block = vec![0; BLOCK];
+    let mut block = Vec::new();
+    let size = match block.try_reserve_exact(BLOCK) {
+        Ok(()) => BLOCK,
+        Err(_) => SMALL_BLOCK,
+    };
+    block.resize(size, 0);
     let mut offset = range.start;
     while offset < range.end {
-        let length = (range.end - offset).min(BLOCK as u64);
+        let length = (range.end - offset).min(size as u64);
         read(offset, &mut block[..length as usize])?;
         offset += length;
     }
@@ -369,7 +376,7 @@ fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<(
 
 /// The redundancy that a rank holds, in a file behind a header of `header` bytes.
 pub(super) struct Payload {
-    path: PathBuf,
+    place: Place,
     header: u64,
     /// Lengths of the parity chunks or copies in it.
     pieces: Vec<u64>,
@@ -380,8 +387,8 @@ pub(super) struct Payload {
 }
 
 impl Payload {
-    /// At `path`, to be read or, after [`Payload::begin`], written.
-    pub(super) fn new(path: PathBuf, header: u64, pieces: Vec<u64>, checksums: bool) -> Payload {
+    /// To be read or, after [`Payload::begin`], written.
+    pub(super) fn new(place: Place, header: u64, pieces: Vec<u64>, checksums: bool) -> Payload {
         let length = pieces.iter().sum();
         let ends = pieces.iter().scan(0, |end, piece| {
             *end += piece;
@@ -389,7 +396,7 @@ impl Payload {
         });
         Payload {
             sums: checksums.then(|| Sums::new(length, ends)),
-            path,
+            place,
             header,
             pieces,
             file: None,
@@ -397,17 +404,17 @@ impl Payload {
         }
     }
 
-    /// Makes the file anew.
-    pub(super) fn begin(&mut self) -> Result<()> {
+    /// Makes the file anew, for the heir, if there is one.
+    pub(super) fn begin(&mut self, access: Access, heir: Option<Owner>) -> Result<()> {
         let length = self.header + self.pieces.iter().sum::<u64>();
-        let fd = create(&self.path, 0o666)?;
+        let fd = access.create(&self.place, heir)?;
         self.file = Some(BlockFile::growing(fd, length));
         self.is_new = true;
         Ok(())
     }
 
     fn reach(&self) -> Result<Stream> {
-        let (file, path) = (identity(&self.path)?, absolute(&self.path));
+        let (file, path) = (self.place.identity()?, absolute(&self.place));
         let mut length = 0;
         let extent = |piece: &u64| {
             let start = length;
@@ -432,13 +439,13 @@ impl Payload {
     fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => BlockFile::existing(open_read(&self.path)?),
+            None => BlockFile::existing(self.place.open_read()?),
         };
         let file = self.file.insert(file);
         let got = file.read_at(self.header + offset, block);
-        let got = got.map_err(|error| bad(&self.path, error))?;
+        let got = got.map_err(|error| bad(&self.place, error))?;
         if got < block.len() {
-            return Err(bad(&self.path, "it is too short"));
+            return Err(bad(&self.place, "it is too short"));
         }
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
@@ -448,9 +455,9 @@ impl Payload {
 
     fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
         let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
         let written = file.write_at(self.header + offset, block);
-        written.map_err(|error| bad(&self.path, error))?;
+        written.map_err(|error| bad(&self.place, error))?;
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
         }
@@ -488,9 +495,9 @@ impl Payload {
             return Err(Error::Broken("a header has outgrown its place"));
         }
         let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.path, "it is not open"))?;
+        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
         let settled = file.write_at(0, header).and_then(|()| sync(file));
-        settled.map_err(|error| bad(&self.path, error))?;
+        settled.map_err(|error| bad(&self.place, error))?;
         self.file = None;
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::access::{self, Access};
 use super::apply::infos;
 use super::engine::Means;
 use super::flow::{Have, Part};
@@ -20,27 +21,30 @@ use super::{Descriptor, Error, Result, Set, agree, names};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
-use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::storage::place::{Owner, Place, rename, sync_parent};
 use crate::wire::gather_u64;
 
 /// Longest account of one rank's losses in a message of all ranks.
 const ACCOUNT: usize = 512;
 
 /// Where a file is now that was at the given path.
-pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<PathBuf> + 'a>;
+pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<Place> + 'a>;
 
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
-    pub(super) redundancy: PathBuf,
+    pub(super) redundancy: Place,
     pub(super) of_original: Relocation<'a>,
+    /// To whom rebuilt files go, if not to their recorded owners.
+    pub(super) heir: Option<Owner>,
 }
 
 impl Location<'_> {
     /// Everything is where apply found or put it.
     pub(super) fn usual(name: &OsStr, descriptor: &Descriptor) -> Self {
         Location {
-            redundancy: names::redundancy_file(name, descriptor),
-            of_original: Box::new(|path| Ok(path.to_owned())),
+            redundancy: names::redundancy_file(name, descriptor).into(),
+            of_original: Box::new(|path| Ok(path.to_owned().into())),
+            heir: None,
         }
     }
 }
@@ -55,9 +59,12 @@ pub(super) struct Members<'a, C: Comm> {
     /// Length of the header that stands in the file, and the checksums in it.
     found_length: u64,
     found_checksums: Vec<u32>,
-    redundancy: PathBuf,
+    redundancy: Place,
+    /// Who may read it.
+    access: Access,
+    heir: Option<Owner>,
     /// This rank's files and where they are now.
-    files: Vec<(Record, PathBuf)>,
+    files: Vec<(Record, Place)>,
     pieces: Pieces,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
@@ -80,7 +87,8 @@ impl<'a, C: Comm> Members<'a, C> {
         let mut account = Account::new();
         let survey = Survey::take(comm, descriptor, location, &mut account)?;
         let infos = agree(comm, infos(comm, &survey.info))?;
-        let bytes = gather_u64(comm, survey.info.bytes())?;
+        let access = Access::of(&survey.info.files);
+        let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
         let pieces = Pieces::planned(descriptor.scheme, bytes)?;
         check_chunks(pieces.chunk(), survey.chunk)?;
         let found = survey.header.as_ref();
@@ -101,6 +109,8 @@ impl<'a, C: Comm> Members<'a, C> {
             found_length: found.map_or(0, |(_, length)| *length),
             found_checksums: found.map_or(Vec::new(), |(header, _)| header.checksums.clone()),
             redundancy: location.redundancy.clone(),
+            access,
+            heir: location.heir,
             files: survey.files,
             pieces,
             have: Vec::new(),
@@ -124,9 +134,9 @@ impl<'a, C: Comm> Members<'a, C> {
 
     /// Files beside a header of another apply are of that apply, unless their checksums can tell.
     fn look_for_files(&mut self, is_stale: bool) {
-        for (record, path) in &self.files {
+        for (record, place) in &self.files {
             let wanted = record.attributes.size;
-            let wrong = match attributes(path) {
+            let wrong = match place.attributes() {
                 Ok(None) => "it does not exist".into(),
                 Ok(Some(found)) if !found.is_regular() => "it is not a regular file".into(),
                 Ok(Some(found)) if found.size != wanted => {
@@ -135,7 +145,7 @@ impl<'a, C: Comm> Members<'a, C> {
                 Ok(Some(_)) if is_stale && record.checksum.is_none() => STALE.into(),
                 Ok(Some(found)) => {
                     if record.checksum.is_none() && found.mtime != record.attributes.mtime {
-                        let path = path.display();
+                        let path = place.path().display();
                         log!(
                             Warning,
                             "{path} was changed at another time than noted down"
@@ -145,8 +155,8 @@ impl<'a, C: Comm> Members<'a, C> {
                 }
                 Err(error) => error.to_string(),
             };
-            self.account.insert(path.clone(), wrong);
-            self.lost.insert(path.clone());
+            self.account.insert(place.path().to_owned(), wrong);
+            self.lost.insert(place.path().to_owned());
         }
     }
 
@@ -156,7 +166,7 @@ impl<'a, C: Comm> Members<'a, C> {
             return;
         }
         for file in &self.files {
-            let path = &file.1;
+            let path = file.1.path();
             if self.lost.contains(path) {
                 continue;
             }
@@ -166,20 +176,21 @@ impl<'a, C: Comm> Members<'a, C> {
                 Ok(()) if data.damaged().is_empty() => continue,
                 Ok(()) => DAMAGED.into(),
             };
-            self.account.insert(path.clone(), wrong);
-            self.lost.insert(path.clone());
+            self.account.insert(path.to_owned(), wrong);
+            self.lost.insert(path.to_owned());
         }
     }
 
     fn look_for_payload(&mut self, length: u64) -> bool {
         let least = self.found_length + length;
-        let wrong = match attributes(&self.redundancy) {
+        let wrong = match self.redundancy.attributes() {
             Ok(Some(found)) if found.size >= least => return true,
             Ok(Some(found)) => format!("it has {} bytes instead of {least}", found.size),
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        self.account.insert(self.redundancy.clone(), wrong);
+        self.account
+            .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
 
@@ -222,6 +233,9 @@ impl<'a, C: Comm> Members<'a, C> {
             member: agree(comm, self.member())?,
         };
         let ran = self.set.carry_out(&flows, means, &mut repair.member);
+        if let Err(error @ Error::Comm(_)) = ran {
+            return Err(error);
+        }
         let found = self.inspect(&mut repair.member);
         let really = gather_have(comm, found)?;
         if really != self.have {
@@ -256,8 +270,8 @@ impl<'a, C: Comm> Members<'a, C> {
         let lengths = self.pieces.lengths(self.header.rank);
         let summed = !self.header.checksums.is_empty();
         let length = self.header.to_bytes()?.len() as u64;
-        let mut payload = Payload::new(names::part(&self.redundancy), length, lengths, summed);
-        payload.begin()?;
+        let mut payload = Payload::new(names::part_of(&self.redundancy), length, lengths, summed);
+        payload.begin(self.access, self.heir)?;
         Ok(payload)
     }
 
@@ -283,9 +297,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let read = member.take_unread(Part::Data).map_or(read, Err);
         if let Err(error) = read {
             // Which file it was stands in the text.
-            for (_, path) in &self.files {
-                self.account.insert(path.clone(), error.to_string());
-                self.lost.insert(path.clone());
+            for (_, place) in &self.files {
+                self.account
+                    .insert(place.path().to_owned(), error.to_string());
+                self.lost.insert(place.path().to_owned());
             }
         } else if member.data.is_used() {
             for path in member.data.damaged() {
@@ -303,7 +318,8 @@ impl<'a, C: Comm> Members<'a, C> {
             Ok(true) if member.payload.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
-        self.account.insert(self.redundancy.clone(), wrong);
+        self.account
+            .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
 
@@ -316,7 +332,7 @@ impl<'a, C: Comm> Members<'a, C> {
                     what: "it was rebuilt, but does not match its checksum".into(),
                 });
             }
-            member.data.settle()?;
+            member.data.settle(self.heir)?;
         }
         if !self.own().payload {
             self.header.checksums = member.payload.checksums();
@@ -339,19 +355,23 @@ impl<'a, C: Comm> Members<'a, C> {
             let read = member.payload.read_rest().map(|()| true);
             self.judge_payload(read, &mut member);
         }
-        let state = |path: &PathBuf, checked: bool| match (self.account.get(path), checked) {
-            (Some(wrong), _) => State::Bad(wrong.clone()),
-            (None, true) => State::Good,
-            (None, false) => State::Unchecked,
+        let state = |place: &Place, checked: bool| {
+            let path = place.path().to_owned();
+            let state = match (self.account.get(&path), checked) {
+                (Some(wrong), _) => State::Bad(wrong.clone()),
+                (None, true) => State::Good,
+                (None, false) => State::Unchecked,
+            };
+            (path, state)
         };
         let files = self.files.iter();
         let checked =
             !self.found_checksums.is_empty() || self.pieces.lengths(self.header.rank).is_empty();
         Scrubbed {
             files: files
-                .map(|(file, path)| (path.clone(), state(path, file.checksum.is_some())))
+                .map(|(file, place)| state(place, file.checksum.is_some()))
                 .collect(),
-            redundancy: vec![(self.redundancy.clone(), state(&self.redundancy, checked))],
+            redundancy: vec![state(&self.redundancy, checked)],
         }
     }
 }
@@ -378,22 +398,24 @@ pub(super) struct Repair {
     /// The apply that the set is completed to, if its headers name one.
     pub(super) generation: Option<Generation>,
     member: Member,
-    redundancy: Option<PathBuf>,
+    redundancy: Option<Place>,
 }
 
 impl Repair {
     pub(super) fn commit(mut self) -> Result<()> {
         self.member.data.commit()?;
-        self.redundancy
-            .take()
-            .map_or(Ok(()), |file| put_in_place(&file))
+        let Some(file) = self.redundancy.take() else {
+            return Ok(());
+        };
+        names::part_of(&file).rename(&file)?;
+        Ok(file.sync_parent()?)
     }
 }
 
 impl Drop for Repair {
     fn drop(&mut self) {
         if let Some(file) = &self.redundancy {
-            let _ = remove(&names::part(file));
+            let _ = names::part_of(file).remove();
         }
     }
 }

@@ -14,6 +14,7 @@
 //! rename (`commit`). A crash at any moment leaves the old state or one that the next recover completes.
 #![forbid(unsafe_code)]
 
+mod access;
 mod apply;
 mod commit;
 mod config;
@@ -76,6 +77,17 @@ pub enum Error {
     Descriptor(String),
     #[error("neither rank {rank} nor its neighbours have its descriptor under {name}")]
     NoDescriptor { rank: usize, name: String },
+    /// Without MPI, every rank of a set is a thread.
+    #[error("the set has {ranks} ranks; without MPI, at most {most} are possible")]
+    TooManyRanks { ranks: usize, most: usize },
+    #[error("a thread for a rank could not be started: {0}")]
+    NoThread(std::io::Error),
+    /// Only the command refuses: the functions take the caller's map.
+    #[error("these files are not below {}: {paths:?}", directory.display())]
+    Outside {
+        directory: PathBuf,
+        paths: Vec<PathBuf>,
+    },
     #[error("the set of this rank was not formed")]
     NotFormed,
     #[error("the descriptors of the ranks do not fit together: {0}")]
@@ -87,7 +99,7 @@ pub enum Error {
     #[error(transparent)]
     Placement(#[from] placement::Error),
     /// The ranks of a set, or the sets of an apply, have files of different applies.
-    #[error("the files belong to different applies: {0}")]
+    #[error("the files are not those of one complete apply: {0}")]
     Generations(String),
     /// Something that must hold does not; what would follow from it must not be taken for data.
     #[error("internal error: {0}")]

@@ -4,6 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{Descriptor, Scheme};
+use crate::storage::place::Place;
+
+const PART: &str = ".part";
+const SINGLE: &str = "single";
+pub(super) const PARTNER: &str = "partner";
+pub(super) const XOR: &str = "xor";
+pub(super) const REED_SOLOMON: &str = "rs";
+const SCHEMES: [&str; 4] = [SINGLE, PARTNER, XOR, REED_SOLOMON];
 
 /// The file with the descriptors of a rank and its neighbours. `name` is a prefix, not a directory.
 pub(super) fn descriptor_file(name: &OsStr, world_rank: usize) -> PathBuf {
@@ -12,12 +20,7 @@ pub(super) fn descriptor_file(name: &OsStr, world_rank: usize) -> PathBuf {
 
 /// The file with the redundancy itself.
 pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
-    let scheme = match of.scheme {
-        Scheme::Single => "single",
-        Scheme::Partner { .. } => "partner",
-        Scheme::Xor => "xor",
-        Scheme::ReedSolomon { .. } => "rs",
-    };
+    let scheme = scheme_name(of.scheme);
     let suffix = format!(
         "{}.{scheme}.grp_{}_of_{}.mem_{}_of_{}.redset",
         of.world_rank,
@@ -29,10 +32,20 @@ pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
     with_suffix(name, &suffix)
 }
 
+/// As the names of files have it.
+pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Single => SINGLE,
+        Scheme::Partner { .. } => PARTNER,
+        Scheme::Xor => XOR,
+        Scheme::ReedSolomon { .. } => REED_SOLOMON,
+    }
+}
+
 /// What the name of a redundancy file says, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name<'a> {
-    pub(super) scheme: &'a str,
+pub(super) struct Name {
+    pub(super) scheme: &'static str,
     pub(super) groups: usize,
     pub(super) group: usize,
     pub(super) ranks: usize,
@@ -41,15 +54,17 @@ pub(super) struct Name<'a> {
 }
 
 /// Reads what [`redundancy_file`] puts behind a prefix.
-pub(super) fn parse(suffix: &str) -> Option<Name<'_>> {
+pub(super) fn parse(suffix: &str) -> Option<Name> {
     let one_of = |text: &str| -> Option<(usize, usize)> {
         let (which, all) = text.split_once("_of_")?;
-        let which: usize = which.parse().ok()?;
-        Some((which.checked_sub(1)?, all.parse().ok()?))
+        let which = which.parse::<usize>().ok()?.checked_sub(1)?;
+        let all = all.parse().ok()?;
+        (which < all).then_some((which, all))
     };
     let mut parts = suffix.strip_suffix(".redset")?.split('.');
     let mut next = || parts.next();
     let (world_rank, scheme) = (next()?.parse().ok()?, next()?);
+    let scheme = SCHEMES.into_iter().find(|known| *known == scheme)?;
     let (group, groups) = one_of(next()?.strip_prefix("grp_")?)?;
     let (rank, ranks) = one_of(next()?.strip_prefix("mem_")?)?;
     let name = Name {
@@ -63,9 +78,19 @@ pub(super) fn parse(suffix: &str) -> Option<Name<'_>> {
     next().is_none().then_some(name)
 }
 
+/// The rank in what [`descriptor_file`] puts behind a prefix.
+pub(super) fn parse_descriptor_file(suffix: &str) -> Option<usize> {
+    suffix.strip_suffix(".redset")?.parse().ok()
+}
+
 /// Being written, or complete while other ranks may not be.
 pub(super) fn part(file: &Path) -> PathBuf {
-    with_suffix(file.as_os_str(), ".part")
+    with_suffix(file.as_os_str(), PART)
+}
+
+/// As [`part`].
+pub(super) fn part_of(file: &Place) -> Place {
+    file.with_suffix(PART)
 }
 
 /// Complete like those of all other ranks.
@@ -98,7 +123,9 @@ mod tests {
             "17.redset",
             "17.xor.grp_2_of_3.mem_1_of_4.redset.part",
             "17.xor.grp_0_of_3.mem_1_of_4.redset",
+            "17.xor.grp_4_of_3.mem_1_of_4.redset",
             "17.xor.grp_2_of_3.redset",
+            "17.raid.grp_2_of_3.mem_1_of_4.redset",
             "a.xor.grp_2_of_3.mem_1_of_4.redset",
             "17.xor.grp_2_of_3.mem_1_of_4.x.redset",
             "",

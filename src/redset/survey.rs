@@ -11,9 +11,8 @@ use super::{Descriptor, Error, Result, Scheme, agree};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack;
 use crate::protect::generation::{self, Claim, Generation, Verdict};
+use crate::storage::place::Place;
 use crate::wire::{gather, put, take};
-
-use std::path::PathBuf;
 
 const TAG: Tag = 0x6d62;
 
@@ -28,7 +27,7 @@ pub(super) struct Survey {
     pub(super) chunk: u64,
     pub(super) info: Info,
     /// This rank's files and where they are now.
-    pub(super) files: Vec<(Record, PathBuf)>,
+    pub(super) files: Vec<(Record, Place)>,
 }
 
 impl Survey {
@@ -40,8 +39,18 @@ impl Survey {
         location: &Location,
         account: &mut Account,
     ) -> Result<Survey> {
-        let Found { header, is_foreign } = Found::read(descriptor, location, account);
-        let own = Told::new(descriptor, header.as_ref().map(|(header, _)| header))?;
+        let Found {
+            header,
+            claim,
+            is_foreign,
+        } = Found::read(descriptor, location, account);
+        let own = Told {
+            scheme: descriptor.scheme,
+            has_checksums: header
+                .as_ref()
+                .is_some_and(|(it, _)| !it.checksums.is_empty()),
+            claim,
+        };
         let told = gather(comm, &own.to_bytes())?;
         let told = told.iter().map(|bytes| Told::from_bytes(bytes));
         let told = told.collect::<Option<Vec<_>>>();
@@ -51,7 +60,7 @@ impl Survey {
         let is_stale = is_foreign || header.is_some() && !is_current;
         if let Some((stale, _)) = header.as_ref().filter(|_| !is_current) {
             let wrong = staleness(stale.generation(), verdict.generation);
-            account.insert(location.redundancy.clone(), wrong);
+            account.insert(location.redundancy.path().to_owned(), wrong);
         }
         let header = header.filter(|_| is_current);
         let info = fetch_info(comm, descriptor, &verdict, header.as_ref().map(|it| &it.0));
@@ -80,22 +89,28 @@ impl Survey {
 /// The header of a rank.
 struct Found {
     header: Option<(Header, u64)>,
+    claim: Option<Claim>,
     /// There is one, but of another set.
     is_foreign: bool,
 }
 
 impl Found {
     fn read(descriptor: &Descriptor, location: &Location, account: &mut Account) -> Found {
-        let path = &location.redundancy;
+        let place = &location.redundancy;
         let mut found = Found {
             header: None,
+            claim: None,
             is_foreign: false,
         };
-        let wrong = match Header::read(path) {
-            Ok(Some((header, length))) if header.belongs_to(descriptor) => {
-                found.header = Some((header, length));
-                return found;
-            }
+        let wrong = match Header::read_at(place) {
+            Ok(Some((header, length))) if header.belongs_to(descriptor) => match header.claim() {
+                Ok(claim) => {
+                    found.claim = Some(claim);
+                    found.header = Some((header, length));
+                    return found;
+                }
+                Err(error) => error.to_string(),
+            },
             Ok(Some(_)) => {
                 found.is_foreign = true;
                 "it belongs to another set".into()
@@ -103,7 +118,7 @@ impl Found {
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        account.insert(path.clone(), wrong);
+        account.insert(place.path().to_owned(), wrong);
         found
     }
 }
@@ -116,14 +131,6 @@ struct Told {
 }
 
 impl Told {
-    fn new(descriptor: &Descriptor, header: Option<&Header>) -> Result<Told> {
-        Ok(Told {
-            scheme: descriptor.scheme,
-            has_checksums: header.is_some_and(|header| !header.checksums.is_empty()),
-            claim: header.map(Header::claim).transpose()?,
-        })
-    }
-
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, &self.scheme.numbers());
@@ -176,7 +183,7 @@ fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
     }
 }
 
-fn located(info: &Info, location: &Location) -> Result<Vec<(Record, PathBuf)>> {
+fn located(info: &Info, location: &Location) -> Result<Vec<(Record, Place)>> {
     let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
     info.files.iter().map(place).collect()
 }
@@ -200,9 +207,10 @@ fn fetch_info<C: Comm>(
     let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
     let mut packed = Vec::new();
     for rank in asked {
-        // Whoever waits for it must get something.
+        // Whoever waits for it must get something, if only what it cannot read.
         let info = own.and_then(|header| header.infos.get(&rank)?.to_tree().ok());
-        packed.push((rank, pack::packed(info.as_ref().map(|tree| tree.view()))?));
+        let block = pack::packed(info.as_ref().map(|tree| tree.view()));
+        packed.push((rank, block.unwrap_or_default()));
     }
     let sends: Vec<_> = packed.iter().map(|(to, block)| (*to, &block[..])).collect();
     let from = match own {

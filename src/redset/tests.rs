@@ -18,6 +18,7 @@ mod golden;
 mod offline;
 mod placed;
 mod stale;
+mod strangers;
 
 /// The files of a job with ranks as threads, each in a directory of its own.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 #include "raise.h"
 #include "fenix.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 /* As in fenix_recovery.rs. */
@@ -32,7 +33,7 @@ struct callback {
 int inner_fenix_preinit(const struct start* start);
 void inner_fenix_postinit(int* error);
 int inner_fenix_next_callback(struct callback* next);
-int inner_fenix_on_error(MPI_Comm comm, int code);
+int inner_fenix_on_error(MPI_Comm comm, int code, int constructs);
 jmp_buf* inner_fenix_resume(void);
 INNER(Fenix_Process_detect_failures);
 INNER(Fenix_Finalize);
@@ -45,9 +46,25 @@ static void print_unhandled(int code)
   fprintf(stderr, "Fenix: an error that is no process failure: %s\n", text);
 }
 
+/* Whether a call that makes a communicator has met the error. Open MPI names the call after the code. */
+static int is_constructor(const char* call)
+{
+  static const char* const words[] = {"create", "split", "dup", "Cart_", "Graph_", "merge", "spawn", "accept", "connect"};
+  for (size_t i = 0; call && i < sizeof words / sizeof *words; i++)
+    if (strstr(call, words[i])) return 1;
+  return 0;
+}
+
 static void on_error(MPI_Comm* comm, int* code, ...)
 {
-  switch (inner_fenix_on_error(*comm, *code)) {
+  int constructs = 0;
+#ifdef OPEN_MPI
+  va_list more;
+  va_start(more, code);
+  constructs = is_constructor(va_arg(more, const char*));
+  va_end(more);
+#endif
+  switch (inner_fenix_on_error(*comm, *code, constructs)) {
     case RETURN: __fenix_postinit(NULL); break;
     case JUMP: longjmp(*inner_fenix_resume(), 1);
     case PRINT: print_unhandled(*code); break;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{FileType, Mode, OFlags, SeekFrom};
+use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Operation, Result, at, on, sys};
@@ -33,16 +33,30 @@ const TRANSIENT: [Errno; 9] = [
 pub(super) const UNSUPPORTED: [Errno; 4] =
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
 
+/// Opens a regular file for reading; anything else is an error at once.
 pub fn open_read(path: &Path) -> Result<OwnedFd> {
-    let open = || sys::open(path, OFlags::RDONLY, Mode::empty());
-    patiently(open).map_err(at(Operation::Open, path))
+    open_regular(path, OFlags::RDONLY)
 }
 
 /// Opens for reading and writing; a new file gets mode 0666 less the umask. Nothing is truncated.
 pub fn open_rdwr_create(path: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::CREATE;
+    open_regular(path, OFlags::RDWR | OFlags::CREATE)
+}
+
+/// Opens without waiting, whatever is there, and refuses what is not a regular file.
+pub(super) fn open_regular(path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let open = || sys::open(path, flags, Mode::from_raw_mode(0o666));
-    patiently(open).map_err(at(Operation::Open, path))
+    let fd = patiently(open).map_err(at(Operation::Open, path))?;
+    let stat = sys::fstat(&fd).map_err(at(Operation::Stat, path))?;
+    match is_regular(&stat) {
+        true => Ok(fd),
+        false => Err(super::Error::NotRegular(path.to_path_buf())),
+    }
+}
+
+pub(super) fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
 /// Runs `open` again, a few times, while it fails in a way that may pass.
@@ -140,7 +154,7 @@ pub fn is_at(fd: impl AsFd, path: &Path) -> bool {
 pub fn size_left(fd: impl AsFd) -> Result<Option<u64>> {
     let fd = fd.as_fd();
     let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+    if !is_regular(&stat) {
         return Ok(None);
     }
     let offset = sys::seek(fd, SeekFrom::Current(0)).map_err(on(Operation::Seek, fd))?;
@@ -164,7 +178,7 @@ pub fn truncate(fd: impl AsFd, length: u64) -> Result<()> {
 mod tests {
     use super::super::faults;
     use super::*;
-    use Operation::{Fsync, Open, Read, Write};
+    use Operation::{Fsync, Open, Read, Stat, Write};
     use std::io::{Read as _, Seek, Write as _};
     use std::os::unix::{fs::PermissionsExt, net::UnixStream};
 
@@ -248,7 +262,33 @@ mod tests {
 
         let plan = faults::plan([faults::fail(Errno::STALE).at(0)]);
         open_rdwr_create(&path).unwrap();
-        assert_eq!(plan.trace(), [Open; 2]);
+        assert_eq!(plan.trace(), [Open, Open, Stat]);
+    }
+
+    /// A FIFO that nobody writes to would keep a reader waiting for ever.
+    #[test]
+    fn only_regular_files_are_opened_and_nothing_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let socket = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for other in [
+            &*fifo,
+            dir.path(),
+            Path::new("/dev/zero"),
+            Path::new("/dev/tty"),
+        ] {
+            for opened in [open_read(other), open_rdwr_create(other)] {
+                let error = opened.unwrap_err();
+                let refused = [Errno::INVAL, Errno::ISDIR, Errno::NXIO];
+                assert!(refused.contains(&error.errno()), "{error}");
+            }
+        }
+        assert!(open_read(&socket).is_err());
+        let error = open_read(&fifo).unwrap_err().to_string();
+        assert!(error.ends_with("fifo is not a regular file"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Locks on whole files, between processes.
 //!
-//! `flock` is the first choice. Where a file system does not offer it (some NFS and Lustre mounts),
-//! `fcntl` record locks over the whole file take its place. The two do not exclude each other, so
-//! only the answer of the file system decides between them: it is the same for all processes there.
+//! `flock` where the file system has it, `fcntl` record locks over the whole file where it does not (some NFS and
+//! FUSE mounts). The two do not see each other, so the choice must be the same in all processes. It follows from
+//! one thing only: that the file system says it does not implement `flock`. A shortage (ENOLCK), or a descriptor
+//! that is not good enough (EBADF), can differ from process to process, so it is an error.
 //!
 //! A lock belongs to a file, not to its name. [`replace`](super::replace()) puts another file under
 //! the name; what is protected by a lock is therefore rewritten in place. `fcntl` locks do not hold
@@ -31,13 +32,24 @@ const ENOTSUPP: i32 = 524;
 /// `fcntl` kind needs a readable descriptor for [`Mode::Shared`], a writable one for
 /// [`Mode::Exclusive`].
 pub fn lock(fd: impl AsFd, mode: Mode) -> Result<()> {
+    change(
+        fd,
+        match mode {
+            Mode::Shared => FlockOperation::LockShared,
+            Mode::Exclusive => FlockOperation::LockExclusive,
+        },
+    )
+}
+
+/// Gives up the lock.
+pub fn unlock(fd: impl AsFd) -> Result<()> {
+    change(fd, FlockOperation::Unlock)
+}
+
+fn change(fd: impl AsFd, operation: FlockOperation) -> Result<()> {
     let fd = fd.as_fd();
-    let operation = match mode {
-        Mode::Shared => FlockOperation::LockShared,
-        Mode::Exclusive => FlockOperation::LockExclusive,
-    };
     match retry_on_intr(|| sys::flock(fd, operation)) {
-        Err(flock) if not_offered(flock) => {
+        Err(flock) if is_unimplemented(flock) => {
             let fcntl = retry_on_intr(|| sys::fcntl_lock(fd, operation));
             fcntl.map_err(|fcntl| Error::Lock {
                 fd: fd.as_raw_fd(),
@@ -49,28 +61,8 @@ pub fn lock(fd: impl AsFd, mode: Mode) -> Result<()> {
     }
 }
 
-/// Gives up the lock, of whichever kind it is.
-///
-/// Both kinds are released, since a shortage (ENOLCK) that made [`lock`] choose `fcntl` may be over.
-pub fn unlock(fd: impl AsFd) -> Result<()> {
-    let fd = fd.as_fd();
-    let flock = retry_on_intr(|| sys::flock(fd, FlockOperation::Unlock));
-    let fcntl = retry_on_intr(|| sys::fcntl_lock(fd, FlockOperation::Unlock));
-    match (flock, fcntl) {
-        (Err(flock), Err(fcntl)) => Err(Error::Lock {
-            fd: fd.as_raw_fd(),
-            flock,
-            fcntl,
-        }),
-        (Err(flock), Ok(())) if !not_offered(flock) => Err(on(Operation::Flock, fd)(flock)),
-        _ => Ok(()),
-    }
-}
-
-fn not_offered(errno: Errno) -> bool {
-    UNSUPPORTED.contains(&errno)
-        || [Errno::NOLCK, Errno::BADF].contains(&errno)
-        || errno.raw_os_error() == ENOTSUPP
+fn is_unimplemented(errno: Errno) -> bool {
+    UNSUPPORTED.contains(&errno) || errno.raw_os_error() == ENOTSUPP
 }
 
 #[cfg(test)]
@@ -99,11 +91,15 @@ mod tests {
     }
 
     fn free_for_others(path: &Path) -> bool {
-        let name = concat!(module_path!(), "::probe");
-        let name = name.split_once("::").unwrap().1;
-        let mut probe = Command::new(std::env::current_exe().unwrap());
-        probe.args(["--exact", name]);
-        let output = probe.env(PROBED_FILE, path).output().unwrap();
+        succeeds("probe", PROBED_FILE, path)
+    }
+
+    /// Runs a test of this module in a process of its own.
+    fn succeeds(test: &str, variable: &str, path: &Path) -> bool {
+        let module = module_path!().split_once("::").unwrap().1;
+        let mut process = Command::new(std::env::current_exe().unwrap());
+        process.args(["--exact", &format!("{module}::{test}")]);
+        let output = process.env(variable, path).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.contains("running 1 test"), "{text}");
         output.status.success()
@@ -139,7 +135,7 @@ mod tests {
 
     #[test]
     fn without_flock_a_record_lock_is_taken() {
-        for raw in [libc::ENOLCK, libc::ENOSYS, libc::EOPNOTSUPP, 524] {
+        for raw in [libc::ENOSYS, libc::EOPNOTSUPP, ENOTSUPP] {
             let file = tempfile::NamedTempFile::new().unwrap();
             let errno = Errno::from_raw_os_error(raw);
             let _plan = faults::plan([faults::fail(errno).of(Operation::Flock)]);
@@ -150,14 +146,28 @@ mod tests {
         }
     }
 
+    const CONTENDED_FILE: &str = "STANCHION_TEST_CONTENDED_FILE";
+
+    /// Run in a process of its own by the next test, while that holds the lock of the file: a shortage of locks
+    /// must not let this process have one of the other kind.
     #[test]
-    fn a_record_lock_is_released_although_flock_works_again() {
+    fn contend() {
+        let Some(path) = std::env::var_os(CONTENDED_FILE) else {
+            return;
+        };
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        for errno in [Errno::NOLCK, Errno::BADF] {
+            let _plan = faults::plan([faults::fail(errno).of(Operation::Flock)]);
+            assert_eq!(lock(&file, Mode::Exclusive).unwrap_err().errno(), errno);
+            assert_eq!(lock(&file, Mode::Shared).unwrap_err().errno(), errno);
+        }
+    }
+
+    #[test]
+    fn two_processes_never_hold_locks_of_different_kinds() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let shortage = faults::fail(Errno::NOLCK).of(Operation::Flock).at(0);
-        let _plan = faults::plan([shortage]);
         lock(&file, Mode::Exclusive).unwrap();
-        unlock(&file).unwrap();
-        assert!(free_for_others(file.path()));
+        assert!(succeeds("contend", CONTENDED_FILE, file.path()));
     }
 
     #[test]

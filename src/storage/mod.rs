@@ -2,7 +2,8 @@
 //!
 //! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
 //! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller;
-//! [`block_file`]: blocks of large files; [`place`]: their names and attributes);
+//! [`block_file`]: blocks of large files; [`place`]: their names and attributes; [`below`]: names that must not
+//! lead out of a directory);
 //! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]
@@ -13,10 +14,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+pub mod below;
 pub mod block_file;
 #[cfg(any(test, feature = "faults"))]
 pub mod faults;
 pub mod file;
+mod in_place;
 pub mod lock;
 pub mod place;
 mod replace;
@@ -29,6 +32,8 @@ pub use replace::{Draft, Staged, replace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Open,
+    /// Opening a directory on the way to a file.
+    OpenDirectory,
     /// Opening a temporary file that must not exist yet.
     Create,
     Read,
@@ -56,6 +61,7 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Self::Open => "open",
+            Self::OpenDirectory => "open the directory, which must not be a link, of",
             Self::Create => "create a temporary file for",
             Self::Read => "read",
             Self::Write => "write",
@@ -95,6 +101,22 @@ pub enum Error {
         fd: RawFd,
         source: Errno,
     },
+    /// Names and headers may name a FIFO or a device: reading one could wait for ever.
+    #[error("{} is not a regular file", _0.display())]
+    NotRegular(PathBuf),
+    #[error("{} has become another file while it was written", _0.display())]
+    Exchanged(PathBuf),
+    /// A write in place failed midway. Nothing is lost: all of the new content is in `kept`.
+    #[error(
+        "{source}; {} may be damaged, its new content is complete in {}",
+        path.display(),
+        kept.display()
+    )]
+    Unfinished {
+        path: PathBuf,
+        kept: PathBuf,
+        source: Box<Error>,
+    },
     /// Neither kind of lock exists on this file.
     #[error("cannot change the lock of descriptor {fd}: flock: {flock}; fcntl: {fcntl}")]
     Lock {
@@ -109,9 +131,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// The errno that a C caller would have seen.
     pub fn errno(&self) -> Errno {
-        match *self {
-            Self::Path { source, .. } | Self::Descriptor { source, .. } => source,
-            Self::Lock { flock, .. } => flock,
+        match self {
+            Self::Path { source, .. } | Self::Descriptor { source, .. } => *source,
+            Self::NotRegular(_) => Errno::INVAL,
+            Self::Exchanged(_) => Errno::STALE,
+            Self::Unfinished { source, .. } => source.errno(),
+            Self::Lock { flock, .. } => *flock,
         }
     }
 

@@ -1,14 +1,24 @@
 //! Making, renaming and removing files, and what the file system notes about them.
+//!
+//! A [`Place`] names a file. If its directory is held open ([`super::below`]), the file is reached through that
+//! descriptor and its last name is never followed: nobody who renames directories or plants links meanwhile
+//! can lead a write elsewhere.
 
 use std::ffi::OsString;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::file::{UNSUPPORTED, patiently};
-use super::{Operation, Result, at, on, sys};
+use super::file::{UNSUPPORTED, open_regular, patiently};
+use super::{Error, Operation, Result, at, on, sys};
+
+const PERMISSIONS: u32 = 0o777;
+const GROUP_BITS: u32 = 0o070;
+/// How often a file that is in the way of a new one is removed.
+const ATTEMPTS: usize = 10;
 
 /// What a file carries beside its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,25 +53,50 @@ impl Attributes {
     }
 }
 
-/// The attributes of the file at `path`; `None` if there is none.
-pub fn attributes(path: &Path) -> Result<Option<Attributes>> {
-    let stat = match sys::stat(path) {
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-        outcome => outcome.map_err(at(Operation::Stat, path))?,
-    };
-    let time = |seconds: i64, nanoseconds: u64| Time {
-        seconds,
-        nanoseconds: nanoseconds as i64,
-    };
-    Ok(Some(Attributes {
-        mode: stat.st_mode,
+impl From<Stat> for Attributes {
+    fn from(stat: Stat) -> Attributes {
+        let time = |seconds: i64, nanoseconds: u64| Time {
+            seconds,
+            nanoseconds: nanoseconds as i64,
+        };
+        Attributes {
+            mode: stat.st_mode,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            size: stat.st_size as u64,
+            atime: time(stat.st_atime, stat.st_atime_nsec as u64),
+            mtime: time(stat.st_mtime, stat.st_mtime_nsec as u64),
+            ctime: time(stat.st_ctime, stat.st_ctime_nsec as u64),
+        }
+    }
+}
+
+/// A user and a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub uid: u32,
+    pub gid: u32,
+}
+
+/// For whom this process acts, if the system tells.
+pub fn process_owner() -> Option<Owner> {
+    let stat = sys::stat(Path::new("/proc/self")).ok()?;
+    Some(Owner {
         uid: stat.st_uid,
         gid: stat.st_gid,
-        size: stat.st_size as u64,
-        atime: time(stat.st_atime, stat.st_atime_nsec as u64),
-        mtime: time(stat.st_mtime, stat.st_mtime_nsec as u64),
-        ctime: time(stat.st_ctime, stat.st_ctime_nsec as u64),
-    }))
+    })
+}
+
+/// The attributes of the file at `path`; `None` if there is none.
+pub fn attributes(path: &Path) -> Result<Option<Attributes>> {
+    if_there(sys::stat(path)).map_err(at(Operation::Stat, path))
+}
+
+fn if_there(stat: Result<Stat, Errno>) -> Result<Option<Attributes>, Errno> {
+    match stat {
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        outcome => outcome.map(|stat| Some(stat.into())),
+    }
 }
 
 /// What tells a file from all others of a node, whatever its names.
@@ -80,8 +115,10 @@ impl From<Stat> for Identity {
     }
 }
 
-pub fn identity(path: &Path) -> Result<Identity> {
-    let stat = sys::stat(path).map_err(at(Operation::Stat, path))?;
+/// Which file is open.
+pub fn identity(fd: impl AsFd) -> Result<Identity> {
+    let fd = fd.as_fd();
+    let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
     Ok(stat.into())
 }
 
@@ -99,21 +136,13 @@ pub fn open_same(path: &Path, meant: Identity, for_writing: bool) -> Result<Opti
     Ok((Identity::from(stat) == meant).then_some(fd))
 }
 
-/// Gives an open file the mode, owner and times in `wanted`. Its owner stays where this user may not
-/// change it.
+/// Gives an open file the permissions, owner and times in `wanted`. The owner stays where this user may not
+/// change it. Set-user-id, set-group-id and sticky bits are not among the permissions: a file that was made anew
+/// never gets them.
 pub fn set_attributes(fd: impl AsFd, wanted: &Attributes) -> Result<()> {
     let fd = fd.as_fd();
-    let (uid, gid) = (Uid::from_raw(wanted.uid), Gid::from_raw(wanted.gid));
-    match sys::chown(fd, Some(uid), Some(gid)) {
-        Err(errno) if errno == Errno::PERM || UNSUPPORTED.contains(&errno) => (),
-        outcome => outcome.map_err(on(Operation::Chown, fd))?,
-    }
-    // After the owner, whose change clears the set-id bits.
-    let mode = Mode::from_raw_mode(wanted.mode & 0o7777);
-    match sys::chmod(fd, mode) {
-        Err(errno) if errno == Errno::PERM || UNSUPPORTED.contains(&errno) => (),
-        outcome => outcome.map_err(on(Operation::Chmod, fd))?,
-    }
+    let given = set_owner_and_permissions(fd, wanted.uid, wanted.gid, wanted.mode);
+    given.map_err(|(op, errno)| on(op, fd)(errno))?;
     let times = Timestamps {
         last_access: wanted.atime.into(),
         last_modification: wanted.mtime.into(),
@@ -121,11 +150,73 @@ pub fn set_attributes(fd: impl AsFd, wanted: &Attributes) -> Result<()> {
     sys::set_times(fd, &times).map_err(on(Operation::SetTimes, fd))
 }
 
-/// Makes an empty file of this mode less the umask, or empties the one that is there.
+/// Gives an open file to `owner`, as far as this user may, with at most these permissions.
+pub fn give_to(fd: impl AsFd, owner: Owner, permissions: u32) -> Result<()> {
+    let fd = fd.as_fd();
+    let now = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
+    let mode = now.st_mode & permissions;
+    let given = set_owner_and_permissions(fd, owner.uid, owner.gid, mode);
+    given.map_err(|(op, errno)| on(op, fd)(errno))
+}
+
+/// As far as this user may. Where the group cannot be had, the one that the file has may do no more than
+/// everybody.
+pub(super) fn set_owner_and_permissions(
+    fd: impl AsFd,
+    uid: u32,
+    gid: u32,
+    mode: u32,
+) -> Result<(), (Operation, Errno)> {
+    let failed = |op| move |errno| (op, errno);
+    let now = sys::fstat(&fd).map_err(failed(Operation::Stat))?;
+    let has_group = (now.st_uid, now.st_gid) == (uid, gid)
+        || set_owner(&fd, uid, gid).map_err(failed(Operation::Chown))?;
+    let mode = match has_group {
+        true => mode & PERMISSIONS,
+        false => without_group(mode),
+    };
+    if now.st_mode & PERMISSIONS == mode {
+        return Ok(());
+    }
+    let changed = sys::chmod(&fd, Mode::from_raw_mode(mode));
+    permitted(changed).map_err(failed(Operation::Chmod))?;
+    Ok(())
+}
+
+/// The permissions of a file whose group is another than they were meant for.
+pub fn without_group(mode: u32) -> u32 {
+    let others_too = mode & mode << 3 & GROUP_BITS;
+    mode & PERMISSIONS & !GROUP_BITS | others_too
+}
+
+/// Whether the group could be set, with the owner or, where only root may do that, alone.
+fn set_owner(fd: impl AsFd, uid: u32, gid: u32) -> Result<bool, Errno> {
+    let (owner, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    if permitted(sys::chown(&fd, Some(owner), Some(group)))? {
+        return Ok(true);
+    }
+    permitted(sys::chown(&fd, None, Some(group)))
+}
+
+/// `Ok(false)` where this user or this file system may not do it.
+fn permitted(outcome: Result<(), Errno>) -> Result<bool, Errno> {
+    match outcome {
+        Ok(()) => Ok(true),
+        Err(errno) if errno == Errno::PERM || UNSUPPORTED.contains(&errno) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Makes a new, empty file of this mode less the umask, in the place of what is there: a crash may have left
+/// it, or a stranger may have put it there. Neither is opened, and no link is followed.
 pub fn create(path: &Path, mode: u32) -> Result<OwnedFd> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
-    let open = || sys::open(path, flags, Mode::from_raw_mode(mode));
-    patiently(open).map_err(at(Operation::Open, path))
+    for _ in 0..ATTEMPTS {
+        match patiently(|| sys::create(path, Mode::from_raw_mode(mode))) {
+            Err(Errno::EXIST) => remove(path)?,
+            outcome => return outcome.map_err(at(Operation::Create, path)),
+        };
+    }
+    Err(at(Operation::Create, path)(Errno::EXIST))
 }
 
 /// Puts `from` in the place of `to`. Durable after [`sync_parent`].
@@ -151,4 +242,139 @@ pub fn names_in(directory: &Path) -> Result<Vec<OsString>> {
 pub fn sync_parent(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     super::sync_directory(parent.unwrap_or(Path::new(".")))
+}
+
+/// A file, by its name.
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// Its directory, if that is held open.
+    directory: Option<Arc<OwnedFd>>,
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Place {
+        let directory = None;
+        Place { path, directory }
+    }
+}
+
+impl Place {
+    /// In a directory that is held open. `path` is for people; its last part is the name.
+    pub(super) fn in_directory(directory: Arc<OwnedFd>, path: PathBuf) -> Place {
+        let directory = Some(directory);
+        Place { path, directory }
+    }
+
+    /// The name, for people.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// By which the file is reached, by any thread of this process.
+    pub fn way(&self) -> PathBuf {
+        match &self.directory {
+            None => self.path.clone(),
+            Some(directory) => Path::new("/proc/self/fd")
+                .join(directory.as_raw_fd().to_string())
+                .join(self.path.file_name().unwrap_or_default()),
+        }
+    }
+
+    /// In the same directory.
+    pub fn with_suffix(&self, suffix: &str) -> Place {
+        let mut name = OsString::from(&self.path);
+        name.push(suffix);
+        Place {
+            path: name.into(),
+            directory: self.directory.clone(),
+        }
+    }
+
+    pub fn attributes(&self) -> Result<Option<Attributes>> {
+        let way = self.way();
+        let stat = match self.directory {
+            Some(_) => sys::lstat(&way),
+            None => sys::stat(&way),
+        };
+        if_there(stat).map_err(at(Operation::Stat, &self.path))
+    }
+
+    pub fn identity(&self) -> Result<Identity> {
+        let way = self.way();
+        let stat = match self.directory {
+            Some(_) => sys::lstat(&way),
+            None => sys::stat(&way),
+        };
+        Ok(stat.map_err(at(Operation::Stat, &self.path))?.into())
+    }
+
+    pub fn open_read(&self) -> Result<OwnedFd> {
+        let flags = match self.directory {
+            Some(_) => OFlags::NOFOLLOW,
+            None => OFlags::empty(),
+        };
+        self.naming(open_regular(&self.way(), OFlags::RDONLY | flags))
+    }
+
+    /// See [`create`].
+    pub fn create(&self, mode: u32) -> Result<OwnedFd> {
+        self.naming(create(&self.way(), mode))
+    }
+
+    /// As [`Place::create`], with permissions that were meant for files of `group`: if the new file belongs to
+    /// another one, that may do no more than everybody.
+    pub fn create_for_group(&self, permissions: u32, group: u32) -> Result<OwnedFd> {
+        let narrow = without_group(permissions);
+        if narrow == permissions || self.group_of_new_files() != Some(group) {
+            return self.create(narrow);
+        }
+        let fd = self.create(permissions)?;
+        let stat = sys::fstat(&fd).map_err(at(Operation::Stat, &self.path))?;
+        if stat.st_gid != group {
+            let mode = Mode::from_raw_mode(stat.st_mode & narrow);
+            sys::chmod(&fd, mode).map_err(at(Operation::Chmod, &self.path))?;
+        }
+        Ok(fd)
+    }
+
+    /// Known before one is there to look at: it could be opened already.
+    fn group_of_new_files(&self) -> Option<u32> {
+        const SET_GROUP_ID: u32 = 0o2000;
+        let way = self.way();
+        let directory = way.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let directory = sys::stat(directory.unwrap_or(Path::new("."))).ok()?;
+        match directory.st_mode & SET_GROUP_ID {
+            0 => Some(process_owner()?.gid),
+            _ => Some(directory.st_gid),
+        }
+    }
+
+    /// Opens for writing the file that was created here.
+    pub fn open_again(&self, created: Identity) -> Result<OwnedFd> {
+        let opened = self.naming(open_same(&self.way(), created, true))?;
+        opened.ok_or_else(|| Error::Exchanged(self.path.clone()))
+    }
+
+    /// Puts the file in the place of `to`. Durable after [`Place::sync_parent`].
+    pub fn rename(&self, to: &Place) -> Result<()> {
+        to.naming(rename(&self.way(), &to.way()))
+    }
+
+    pub fn remove(&self) -> Result<bool> {
+        self.naming(remove(&self.way()))
+    }
+
+    pub fn sync_parent(&self) -> Result<()> {
+        self.naming(sync_parent(&self.way()))
+    }
+
+    /// Errors name the path, not the way.
+    fn naming<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|error| match error {
+            Error::Path { op, source, .. } => at(op, &self.path)(source),
+            Error::NotRegular(_) => Error::NotRegular(self.path.clone()),
+            error => error,
+        })
+    }
 }

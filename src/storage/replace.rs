@@ -10,28 +10,30 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::file::{UNSUPPORTED, open_read, patiently, read_full, size_left, sync_all, write_all};
-use super::{Operation, Result, at, sys};
+use super::file::{UNSUPPORTED, is_regular, patiently, sync_all, write_all};
+use super::place::set_owner_and_permissions;
+use super::{Operation, Result, at, in_place, sys};
 use crate::log;
 
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
 const MAX_NAMES: usize = 1000;
-const PERMISSIONS: u32 = 0o777;
-const ALL_MODE_BITS: u32 = 0o7777;
+/// Until owner and group are right.
+const PRIVATE: u32 = 0o600;
 
 /// Makes `bytes` the content of the file `path`; on failure or death the old content stays.
 ///
-/// A new file gets mode 0666 less the umask. An existing one keeps its mode, and its owner and group
-/// where that is permitted; it must be writable, as for any other way of writing. Its hard links keep
+/// A new file gets mode 0666 less the umask. An existing one keeps its permissions (not its set-id bits), and
+/// its owner and group where that is permitted; it must be writable, as for any other way of writing. Its hard links keep
 /// the old content; access lists and striping are those of a new file. A symbolic link stays, its
 /// target is replaced or created.
 ///
-/// Without that guarantee, the content is written in place: to devices and pipes, and, with a
-/// warning, to a writable file in a directory that does not permit a new one.
+/// A file that may be written but not replaced is written in place, with a warning ([`in_place`]): while
+/// that is under way, all of the new content lies in another file, and an error names it. Devices and pipes
+/// are written to; a FIFO that nobody reads is an error.
 ///
 /// An error from the sync of the directory is reported although the new content is visible.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -40,8 +42,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// New content that is written and synced, but not yet visible: ranks stage, agree, then commit.
 ///
-/// Dropped without a commit, it leaves nothing behind. What can only be written in place is kept in
-/// memory and written by the commit.
+/// Dropped without a commit, it leaves nothing behind. What goes to a device or a pipe is kept in memory
+/// and written by the commit.
 #[must_use = "staged content is discarded unless it is committed"]
 #[derive(Debug)]
 pub struct Staged {
@@ -52,7 +54,7 @@ pub struct Staged {
 #[derive(Debug)]
 enum Content {
     Temporary(Temporary),
-    /// For a target that can only be written in place.
+    /// For a device or a pipe.
     Bytes(Vec<u8>),
 }
 
@@ -74,7 +76,7 @@ impl Staged {
     /// Makes the content visible.
     pub fn commit(self) -> Result<()> {
         match self.content {
-            Content::Bytes(bytes) => write_in_place(&self.target, &bytes),
+            Content::Bytes(bytes) => in_place::send(&self.target, &bytes),
             Content::Temporary(temporary) => temporary.rename_to(&self.target),
         }
     }
@@ -99,9 +101,9 @@ impl Draft {
     }
 
     fn of(target: Target) -> Result<Draft> {
-        let content = match target.replaceable {
-            true => target.open_temporary()?,
-            false => Growing::Bytes(Vec::new()),
+        let content = match &target.old {
+            Some(old) if !is_regular(old) => Growing::Bytes(Vec::new()),
+            _ => target.open_temporary()?,
         };
         let target = target.path;
         Ok(Draft { target, content })
@@ -141,8 +143,8 @@ struct Target {
     old: Option<Stat>,
     /// Whose mode and owner a new file gets.
     model: Option<Stat>,
-    /// A regular file under this name, or none yet.
-    replaceable: bool,
+    /// Whether the path is a name; otherwise it stands for an open descriptor.
+    has_name: bool,
 }
 
 impl Target {
@@ -156,13 +158,13 @@ impl Target {
             (None, Some(name)) => check_name(name).map_err(at(Operation::Create, name))?,
             (None, None) => (),
         }
-        let replaceable = old.as_ref().is_none_or(is_regular) && name.is_some();
-        let path = name.filter(|_| replaceable).unwrap_or(path);
+        let has_name = name.is_some();
+        let path = name.unwrap_or(path);
         Ok(Target {
             path,
             old,
             model: None,
-            replaceable,
+            has_name,
         })
     }
 
@@ -171,17 +173,27 @@ impl Target {
     }
 
     fn open_temporary(&self) -> Result<Growing> {
-        let (temporary, fd) = match Temporary::create(self) {
+        let created = match self.has_name {
+            true => self.create_beside(),
+            false => Err(Errno::PERM),
+        };
+        let (temporary, fd) = match created {
             Err(errno) if self.old.is_some() && super::is_denied(errno) => {
                 warn_in_place(&self.path, errno);
-                return Ok(Growing::Bytes(Vec::new()));
+                create_elsewhere().map_err(at(Operation::Create, &self.path))?
             }
             outcome => outcome.map_err(at(Operation::Create, &self.path))?,
         };
-        if let Some(old) = self.attributes() {
+        if let Some(old) = self.attributes().filter(|_| temporary.is_beside) {
             keep_owner_and_mode(&fd, old, &self.path)?;
         }
         Ok(Growing::Temporary(temporary, fd))
+    }
+
+    fn create_beside(&self) -> Result<(Temporary, OwnedFd), Errno> {
+        // A new file has its mode from the beginning, so that the umask is heeded.
+        let mode = self.attributes().map_or(0o666, |_| PRIVATE);
+        Temporary::create(directory(&self.path), mode, true)
     }
 }
 
@@ -223,10 +235,6 @@ fn check_name(path: &Path) -> Result<(), Errno> {
     }
 }
 
-fn is_regular(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-}
-
 fn directory(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
@@ -240,45 +248,8 @@ fn warn_in_place(path: &Path, errno: Errno) {
 }
 
 fn keep_owner_and_mode(fd: impl AsFd, old: &Stat, path: &Path) -> Result<()> {
-    let new = sys::fstat(&fd).map_err(at(Operation::Stat, path))?;
-    let kept = (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid)
-        || keep_owner(&fd, old).map_err(at(Operation::Chown, path))?;
-    // Under another owner, set-id bits would mean something else.
-    let bits = if kept { ALL_MODE_BITS } else { PERMISSIONS };
-    let mode = old.st_mode & bits;
-    if new.st_mode & ALL_MODE_BITS == mode && kept {
-        return Ok(());
-    }
-    let changed = sys::chmod(&fd, Mode::from_raw_mode(mode));
-    permitted(changed).map_err(at(Operation::Chmod, path))?;
-    Ok(())
-}
-
-/// Whether both owner and group could be kept. The group alone is better than neither.
-fn keep_owner(fd: impl AsFd, old: &Stat) -> Result<bool, Errno> {
-    let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-    if permitted(sys::chown(&fd, Some(owner), Some(group)))? {
-        return Ok(true);
-    }
-    permitted(sys::chown(&fd, None, Some(group)))?;
-    Ok(false)
-}
-
-/// `Ok(false)` where this user or this file system may not do it.
-fn permitted(outcome: Result<(), Errno>) -> Result<bool, Errno> {
-    match outcome {
-        Ok(()) => Ok(true),
-        Err(errno) if errno == Errno::PERM || UNSUPPORTED.contains(&errno) => Ok(false),
-        Err(errno) => Err(errno),
-    }
-}
-
-fn write_in_place(path: &Path, bytes: &[u8]) -> Result<()> {
-    let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOCTTY;
-    let open = || sys::open(path, flags, Mode::empty());
-    let fd = patiently(open).map_err(at(Operation::Open, path))?;
-    write_all(&fd, bytes).map_err(at(Operation::Write, path))?;
-    sync_all(&fd).map_err(at(Operation::Fsync, path))
+    let kept = set_owner_and_permissions(fd, old.st_uid, old.st_gid, old.st_mode);
+    kept.map_err(|(op, errno)| at(op, path)(errno))
 }
 
 /// Makes a rename in the directory durable, as far as its file system knows how to.
@@ -295,25 +266,28 @@ pub(super) fn sync_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// A file that is removed unless it is renamed.
+/// A file that is removed unless it is renamed or kept.
 #[derive(Debug)]
 struct Temporary {
     path: PathBuf,
-    renamed: bool,
+    /// In the directory of the target, where it can be renamed.
+    is_beside: bool,
+    stays: bool,
 }
 
 impl Temporary {
-    fn create(target: &Target) -> Result<(Temporary, OwnedFd), Errno> {
-        let mode = target.attributes();
-        let mode = mode.map_or(0o666, |old| old.st_mode & PERMISSIONS);
-        let dir = directory(&target.path);
+    fn create(dir: &Path, mode: u32, is_beside: bool) -> Result<(Temporary, OwnedFd), Errno> {
         for _ in 0..MAX_NAMES {
             let path = dir.join(unused_name());
             match patiently(|| sys::create(&path, Mode::from_raw_mode(mode))) {
                 Err(Errno::EXIST) => continue,
                 outcome => {
-                    let renamed = false;
-                    return outcome.map(|fd| (Temporary { path, renamed }, fd));
+                    let temporary = Temporary {
+                        path,
+                        is_beside,
+                        stays: false,
+                    };
+                    return outcome.map(|fd| (temporary, fd));
                 }
             }
         }
@@ -321,38 +295,51 @@ impl Temporary {
     }
 
     fn rename_to(mut self, target: &Path) -> Result<()> {
+        if !self.is_beside {
+            return self.copy_to(target);
+        }
         match retry_on_intr(|| sys::rename(&self.path, target)) {
-            Ok(()) => self.renamed = true,
+            Ok(()) => self.stays = true,
+            // Another user's file in a sticky directory, or a mount point of its own in a container.
             Err(errno) if super::is_denied(errno) || errno == Errno::BUSY => {
-                return self.copy_to(target, errno);
+                if existing(target)?.is_none() {
+                    return Err(at(Operation::Rename, target)(errno));
+                }
+                warn_in_place(target, errno);
+                return self.copy_to(target);
             }
             Err(errno) => return Err(at(Operation::Rename, target)(errno)),
         }
         sync_directory(directory(target))
     }
 
-    /// For a target that may be written but not replaced: another user's in a sticky directory, or
-    /// a mount point of its own in a container.
-    fn copy_to(self, target: &Path, refusal: Errno) -> Result<()> {
-        if existing(target)?.is_none() {
-            return Err(at(Operation::Rename, target)(refusal));
-        }
-        warn_in_place(target, refusal);
-        let fd = open_read(&self.path)?;
-        let length = size_left(&fd)?.unwrap_or(0);
-        let mut bytes = vec![0; length as usize];
-        read_full(&fd, &mut bytes)?;
-        write_in_place(target, &bytes)
+    fn copy_to(mut self, target: &Path) -> Result<()> {
+        sync_directory(directory(&self.path))?;
+        let copied = in_place::copy(&self.path, target);
+        self.stays = matches!(copied, Err(super::Error::Unfinished { .. }));
+        copied
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.renamed {
+        if !self.stays {
             // Nobody is left to report to, and a leftover does no harm.
             let _ = sys::unlink(&self.path);
         }
     }
+}
+
+/// For a target whose directory takes no new file.
+fn create_elsewhere() -> Result<(Temporary, OwnedFd), Errno> {
+    let mut refusal = Errno::NOENT;
+    for dir in [std::env::temp_dir(), "/var/tmp".into()] {
+        match Temporary::create(&dir, PRIVATE, false) {
+            Ok(created) => return Ok(created),
+            Err(errno) => refusal = errno,
+        }
+    }
+    Err(refusal)
 }
 
 /// A process id is unique on one node only: the clock makes clashes rare, O_EXCL makes them safe.

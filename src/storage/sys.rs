@@ -34,9 +34,17 @@ pub(super) fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     fs::open(path, flags | OFlags::CLOEXEC, mode)
 }
 
+/// A directory in another one, to reach what is in it; a link is refused.
+pub(super) fn open_directory(outer: impl AsFd, name: &Path) -> Result<OwnedFd> {
+    before(Operation::OpenDirectory)?;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat(outer, name, flags, Mode::empty())
+}
+
+/// Never opens what is there already, and never follows a link.
 pub(super) fn create(path: &Path, mode: Mode) -> Result<OwnedFd> {
     before(Operation::Create)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::open(path, flags, mode)
 }
 
@@ -78,6 +86,12 @@ pub(super) fn allocate(fd: impl AsFd, offset: u64) -> Result<()> {
     fs::fallocate(fd, fs::FallocateFlags::empty(), offset, 1)
 }
 
+/// Reserves the blocks for `length` bytes from the start; neither content nor size changes.
+pub(super) fn reserve(fd: impl AsFd, length: u64) -> Result<()> {
+    before(Operation::Allocate)?;
+    fs::fallocate(fd, fs::FallocateFlags::KEEP_SIZE, 0, length)
+}
+
 pub(super) fn fsync(fd: impl AsFd) -> Result<()> {
     before(Operation::Fsync)?;
     fs::fsync(fd)
@@ -101,6 +115,12 @@ pub(super) fn unlink(path: &Path) -> Result<()> {
 pub(super) fn stat(path: &Path) -> Result<Stat> {
     before(Operation::Stat)?;
     fs::stat(path).map(still)
+}
+
+/// Of a link itself.
+pub(super) fn lstat(path: &Path) -> Result<Stat> {
+    before(Operation::Stat)?;
+    fs::lstat(path)
 }
 
 pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {

@@ -87,11 +87,7 @@ impl Life for FenixLife {
             policy,
             depth: chance.any(&[Some(0), Some(0), Some(1), Some(3), None]),
             checksums: chance.one_in(2),
-            elements: if chance.one_in(12) {
-                50_000
-            } else {
-                chance.any(&[3, 40, 400])
-            },
+            elements: chance.any(&[3, 40, 400]),
             steps,
         }
     }

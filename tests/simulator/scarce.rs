@@ -1,6 +1,7 @@
 //! An allocator that refuses chosen requests of a thread.
 //!
-//! Only requests that are too large for the library's reserve of memory: it must be able to do without them.
+//! Only requests that are too large for the library's reserve of memory: it must be able to do without them. The files
+//! of a job are so small that neither the simulator nor its communicator ever asks for so much.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

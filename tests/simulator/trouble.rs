@@ -66,10 +66,7 @@ impl Trouble {
         let mut trouble = Trouble::random(chance, ranks);
         for fault in &mut trouble.faults {
             let (rank, nth) = (chance.below(ranks), chance.depth(CALLS / 2) as u64);
-            *fault = match chance.one_in(4) {
-                true => Fault::Memory { rank, nth: nth % 8 },
-                false => Fault::Dies { rank, nth },
-            };
+            *fault = Fault::Dies { rank, nth };
         }
         trouble
     }

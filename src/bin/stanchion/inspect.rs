@@ -7,13 +7,14 @@ use std::path::Path;
 use stanchion::kvtree::print::{Mode, lines};
 use stanchion::kvtree::{Tree, file};
 
+use super::output::{self, complain};
 use super::{Failure, some};
 
 pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
     let mut ended = Ok(());
     for path in some(words, "a file")? {
         if let Err(error) = show(Path::new(&path)) {
-            eprintln!("stanchion: {error}");
+            complain(format_args!("stanchion: {error}\n"));
             ended = Err(Failure::Bad(None));
         }
     }
@@ -32,6 +33,6 @@ fn show(path: &Path) -> Result<(), String> {
             written = out.write_all(&line);
         }
     });
-    let written = written.and_then(|()| out.flush());
-    written.map_err(|error| format!("standard output: {error}"))
+    let ended = written.and_then(|()| out.flush());
+    output::written(ended)
 }

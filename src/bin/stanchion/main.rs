@@ -4,6 +4,7 @@
 //! offline half, `plot` over placement. What they print goes to standard output, what went wrong to standard error.
 
 mod inspect;
+mod output;
 mod plot;
 mod protected;
 
@@ -16,8 +17,10 @@ Usage: stanchion <command> ...
 
   inspect <file>...            what a file of redset or kvtree says
   verify <prefix>...           compares all that redset protects under a prefix with its checksums
-  rebuild [--salvage] <prefix>...
-                               makes anew what of it is lost or damaged; with --salvage also where more ranks have
+  rebuild [--dry-run] [--below <directory> | --outside] [--salvage] <prefix>...
+                               makes anew what of it is lost or damaged, if all files of a set are below the directory
+                               of the prefix, or the one that is named, or with --outside wherever they are; with
+                               --dry-run only says what it would write; with --salvage also where more ranks have
                                lost something than the scheme promises to survive, as far as it can be done
   plot --scheme <scheme> [--set-size <ranks>] [--json] <file>
                                which ranks protect each other, and what is survived: a picture (SVG), or a report (JSON)
@@ -26,7 +29,8 @@ A prefix is the name that was given to redset_apply. Files with relative paths a
 A scheme is partner:<copies>, xor or rs:<k>. The file of plot has a line for each rank, with the domains that it is in:
 rack3/chassis1/node17.
 
-Exit codes: 0 if all is well, 1 if something is lost or damaged or failed, 2 if the command makes no sense.
+Exit codes: 0 if all is well, 1 if something is lost or damaged or failed, 2 if the command makes no sense, 141 if
+nobody reads on what it prints.
 ";
 
 /// Why a command does not end well.
@@ -53,19 +57,19 @@ fn main() -> ExitCode {
         Some("rebuild") => protected::rebuild(words),
         Some("plot") => plot::run(words),
         Some("-h" | "--help" | "help") => {
-            print!("{USAGE}");
-            Ok(())
+            output::print(format_args!("{USAGE}")).map_err(Failure::because)
         }
         _ => Err(Failure::Usage(format!("there is no command {command:?}"))),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Bad(text)) => {
-            text.iter().for_each(|text| eprintln!("stanchion: {text}"));
+            text.iter()
+                .for_each(|text| output::complain(format_args!("stanchion: {text}\n")));
             ExitCode::FAILURE
         }
         Err(Failure::Usage(text)) => {
-            eprint!("stanchion: {text}\n\n{USAGE}");
+            output::complain(format_args!("stanchion: {text}\n\n{USAGE}"));
             ExitCode::from(2)
         }
     }

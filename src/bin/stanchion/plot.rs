@@ -6,6 +6,7 @@ use std::path::Path;
 
 use stanchion::failure_domain::placement::{Placement, Request, Scheme};
 
+use super::output::print;
 use super::{Failure, some};
 
 /// How many ranks redset puts into a set if it is not told otherwise.
@@ -36,11 +37,11 @@ pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
     let paths: Vec<_> = text.lines().map(str::trim).collect();
     let request = Request::new(scheme, set_size);
     let placement = Placement::of_paths(&paths, &request).map_err(Failure::because)?;
-    match json {
-        true => println!("{}", placement.report()),
-        false => println!("{}", placement.picture()),
-    }
-    Ok(())
+    let printed = match json {
+        true => print(format_args!("{}\n", placement.report())),
+        false => print(format_args!("{}\n", placement.picture())),
+    };
+    printed.map_err(Failure::because)
 }
 
 fn usage(text: &str) -> Failure {

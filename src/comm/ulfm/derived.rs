@@ -8,7 +8,9 @@
 //! them by.
 //!
 //! A rank that enters recovery revokes all that it finds. Who is blocked in one waits for a rank of it: that rank is
-//! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. After the repair those
+//! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. A constructor that the failure
+//! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. (One
+//! that MPI_Comm_idup is making when another call meets a failure cannot be told from the others.) After the repair those
 //! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
 //! an error that a stale one raises, say for a request that was open, has been repaired already.
 //!
@@ -21,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mpi_sys::{self as ffi, MPI_Comm};
 
-use super::is_revoked;
+use super::{Complete, is_revoked};
 use crate::comm::mpi::{self, MpiComm};
 
 /// Open MPI has no more communicators than messages have room for their ids: 16 bits.
@@ -41,10 +43,17 @@ fn resilient() -> Vec<MPI_Comm> {
     found
 }
 
-/// Those that nobody has revoked yet.
-pub(super) fn to_revoke() -> Vec<MPI_Comm> {
-    let found = resilient().into_iter();
-    found.filter(|comm| !is_revoked(*comm)).collect()
+/// Those that nobody has revoked yet, as far as they are complete.
+pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
+    let mut found = match complete {
+        Complete::Unknown => return Vec::new(),
+        Complete::All | Complete::AllButNewest => resilient(),
+    };
+    found.retain(|comm| !is_revoked(*comm));
+    if complete == Complete::AllButNewest {
+        found.pop();
+    }
+    found
 }
 
 /// After a repair: errors on all but the new communicator of the user mean nothing new.

@@ -214,8 +214,12 @@ impl Part {
 
     fn number(&self, key: &CStr) -> Result<u64> {
         let text = self.contents.as_ref().and_then(|c| c.tree().value(key));
-        let text = text.ok_or_else(|| Error::NotSet(key.into()))?;
-        number(key, text)
+        let found = text.ok_or_else(|| Error::NotSet(key.into()));
+        let found = found.and_then(|text| number(key, text));
+        found.map_err(|cause| Error::InFile {
+            path: self.path.clone(),
+            cause: cause.into(),
+        })
     }
 
     /// Levels only ever go down.

@@ -75,8 +75,8 @@ pub(super) fn new_tree() -> NonNull<RawTree> {
 pub(super) unsafe fn free_elem(elem: *mut RawElem) {
     // SAFETY: key and element are malloc-owned and no longer linked (caller).
     unsafe {
-        libc::free((*elem).key.cast());
-        libc::free(elem.cast());
+        reserve::free((*elem).key.cast());
+        reserve::free(elem.cast());
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) unsafe fn clear(tree: *mut RawTree) {
             if !subtree.is_null() {
                 retired.extend(retire_index(subtree));
                 next = chain((*subtree).first, next);
-                libc::free(subtree.cast());
+                reserve::free(subtree.cast());
             }
             free_elem(elem);
             elem = next;
@@ -128,7 +128,7 @@ pub(super) unsafe fn free_tree(tree: *mut RawTree) {
     // SAFETY: the tree is malloc-owned and nobody uses it afterwards (caller).
     unsafe {
         clear(tree);
-        libc::free(tree.cast());
+        reserve::free(tree.cast());
     }
 }
 

@@ -205,7 +205,7 @@ impl Part {
 }
 
 fn encode(regions: &Regions) -> Result<Vec<u8>> {
-    let mut bytes = memory::with_room(regions.len() * 16 * regions.dimensions())?;
+    let mut bytes = memory::list(regions.len() * 16 * regions.dimensions())?;
     for (start, count) in regions.iter() {
         let words = start.iter().chain(count);
         words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));

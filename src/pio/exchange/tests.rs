@@ -272,12 +272,12 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     assert_eq!(again, back[0]);
     let task = system.groups.task_of(rank);
     Seen {
-        held: case.elements(&plan.held()),
+        held: case.elements(&plan.held().unwrap()),
         written: case.elements(plan.written()),
         buffer: buffer.to_vec(),
         held_buffer: held_buffer.to_vec(),
         back,
-        map: decomp.map(),
+        map: decomp.map().unwrap(),
         group: system.groups.members(task),
     }
 }
@@ -346,7 +346,7 @@ proptest! {
             let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
             Journey::new(&system, &plan, 4).as_a_whole(&held, &mut back).unwrap();
-            (case.elements(&plan.held()), held.to_vec(), back, system.io_rank())
+            (case.elements(&plan.held().unwrap()), held.to_vec(), back, system.io_rank())
         });
         for (rank, (elements, held, back, task)) in ended.into_iter().enumerate() {
             prop_assert_eq!(back, case.array(rank, 0));
@@ -465,7 +465,7 @@ fn kept(maps: &[Vec<i64>], rearranger: Rearranger, outside: Outside) -> Vec<Vec<
         // It is not lent to one who wants to know what is wrong.
         let refused = Decomp::new(&system, &layout(Outside::Refused)).map(drop);
         assert_eq!(refused.unwrap_err().code(), -36);
-        kept.map()
+        kept.map().unwrap()
     })
 }
 
@@ -514,7 +514,7 @@ fn the_same_decomposition_shares_its_plan() {
         };
         let changed = Decomp::new(&system, &case.layout(map)).unwrap();
         assert!(!Arc::ptr_eq(&first.plan, &changed.plan));
-        assert_eq!(changed.map(), *map);
+        assert_eq!(changed.map().unwrap(), *map);
     });
 }
 

@@ -1,5 +1,6 @@
 //! Finding runs in numbers as they come.
 
+use super::super::{Result, memory};
 use super::{Form, Run, Sequence};
 
 /// Below this many numbers a run, they are kept one by one.
@@ -23,20 +24,37 @@ impl Line {
     }
 }
 
-/// Makes a sequence of numbers as they come.
-#[derive(Debug, Default)]
+/// Makes a sequence of numbers as they come. When memory has run out, [`Builder::finish`] says so.
+#[derive(Debug)]
 pub struct Builder {
     line: Option<Line>,
     done: Sequence,
     expected: usize,
+    verdict: Result<()>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::expecting(0)
+    }
 }
 
 impl Builder {
     /// For about so many numbers, so that a list of them is made in one piece.
     pub(in crate::pio) fn expecting(length: usize) -> Self {
         Self {
+            line: None,
+            done: Sequence::default(),
             expected: length,
-            ..Self::default()
+            verdict: Ok(()),
+        }
+    }
+
+    /// Without memory there is no use for what there was.
+    fn note(&mut self, added: Result<()>) {
+        if added.is_err() {
+            self.done = Sequence::default();
+            self.verdict = added;
         }
     }
 
@@ -55,7 +73,8 @@ impl Builder {
     fn push_other(&mut self, number: u64) {
         if !matches!(self.done.form, Form::Runs(_)) {
             self.end_line();
-            return self.done.list(number, 1);
+            let listed = self.done.list(number, 1);
+            return self.note(listed);
         }
         let single = |start| Line {
             start,
@@ -94,7 +113,8 @@ impl Builder {
         }
         if !matches!(self.done.form, Form::Runs(_)) {
             self.end_line();
-            return self.done.list(start, length);
+            let listed = self.done.list(start, length);
+            return self.note(listed);
         }
         match &mut self.line {
             Some(line) if (line.step == 1 || line.count == 1) && line.last() + 1 == start => {
@@ -117,7 +137,8 @@ impl Builder {
             return self.push_block(run.start, run.length);
         }
         self.end_line();
-        self.done.add(run, self.expected);
+        let added = self.done.add(run, self.expected);
+        self.note(added);
     }
 
     fn end_line(&mut self) {
@@ -136,63 +157,74 @@ impl Builder {
                 repeat: line.count,
             },
         };
-        self.done.add(run, self.expected);
+        let added = self.done.add(run, self.expected);
+        self.note(added);
     }
 
-    pub fn finish(mut self) -> Sequence {
+    pub fn finish(mut self) -> Result<Sequence> {
         self.end_line();
+        self.verdict?;
         match &mut self.done.form {
             Form::Runs(runs) => runs.shrink_to_fit(),
             Form::Short(list) => list.shrink_to_fit(),
             Form::Long(list) => list.shrink_to_fit(),
         }
-        self.done
+        Ok(self.done)
     }
 }
 
 impl Sequence {
-    fn add(&mut self, run: Run, expected: usize) {
+    fn add(&mut self, run: Run, expected: usize) -> Result<()> {
         let Form::Runs(runs) = &mut self.form else {
-            let starts = (0..run.repeat).map(|index| run.block_at(index));
-            return starts.for_each(|start| self.list(start, run.length));
+            let mut starts = (0..run.repeat).map(|index| run.block_at(index));
+            return starts.try_for_each(|start| self.list(start, run.length));
         };
         self.length += run.count();
         self.end = self.end.max(run.end());
         match runs.last_mut() {
             Some(last) if last.takes(&run) => last.take(&run),
-            _ => runs.push(run),
+            _ => {
+                memory::grow(runs, 1)?;
+                runs.push(run);
+            }
         }
-        if runs.len() > PATIENCE && (runs.len() as u64) * WORTHWHILE > self.length {
-            self.give_up_on_runs(expected);
+        match runs.len() > PATIENCE && (runs.len() as u64) * WORTHWHILE > self.length {
+            true => self.give_up_on_runs(expected),
+            false => Ok(()),
         }
     }
 
-    fn give_up_on_runs(&mut self, expected: usize) {
+    fn give_up_on_runs(&mut self, expected: usize) -> Result<()> {
         let runs = std::mem::take(self);
         self.form = match runs.end <= 1 << 32 {
-            true => Form::Short(Vec::with_capacity(expected)),
-            false => Form::Long(Vec::with_capacity(expected)),
+            true => Form::Short(memory::list(expected)?),
+            false => Form::Long(memory::list(expected)?),
         };
         runs.blocks()
-            .for_each(|(start, length)| self.list(start, length));
+            .try_for_each(|(start, length)| self.list(start, length))
     }
 
-    fn list(&mut self, start: u64, length: u64) {
+    fn list(&mut self, start: u64, length: u64) -> Result<()> {
         self.length += length;
         self.end = self.end.max(start + length);
         if let Form::Short(list) = &mut self.form {
-            if start + length <= 1 << 32 && length == 1 {
-                return list.push(start as u32);
-            }
             if start + length <= 1 << 32 {
-                return list.extend((start..start + length).map(|number| number as u32));
+                memory::grow(list, length as usize)?;
+                match length {
+                    1 => list.push(start as u32),
+                    _ => list.extend((start..start + length).map(|number| number as u32)),
+                }
+                return Ok(());
             }
-            let long = list.iter().map(|&number| number.into()).collect();
+            let mut long = memory::list(list.len() + length as usize)?;
+            long.extend(list.iter().map(|&number| u64::from(number)));
             self.form = Form::Long(long);
         }
         if let Form::Long(list) = &mut self.form {
+            memory::grow(list, length as usize)?;
             list.extend(start..start + length);
         }
+        Ok(())
     }
 }
 

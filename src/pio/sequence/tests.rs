@@ -4,7 +4,7 @@ use proptest::prelude::*;
 fn of(numbers: impl IntoIterator<Item = u64>) -> Sequence {
     let mut builder = Builder::default();
     numbers.into_iter().for_each(|number| builder.push(number));
-    builder.finish()
+    builder.finish().unwrap()
 }
 
 /// Numbers with and without patterns.
@@ -29,7 +29,7 @@ proptest! {
         prop_assert_eq!(sequence.len(), numbers.len() as u64);
         prop_assert_eq!(sequence.end(), numbers.iter().max().map_or(0, |n| n + 1));
         prop_assert_eq!(sequence.numbers().collect::<Vec<_>>(), numbers);
-        prop_assert_eq!(Sequence::from_bytes(&sequence.to_bytes()).unwrap(), sequence);
+        prop_assert_eq!(Sequence::from_bytes(&sequence.to_bytes().unwrap()).unwrap(), sequence);
     }
 
     #[test]
@@ -39,7 +39,7 @@ proptest! {
         places.extend([0, length]);
         places.sort_unstable();
         let lengths: Vec<u64> = places.windows(2).map(|w| w[1] - w[0]).collect();
-        let parts = of(numbers.iter().copied()).split(&lengths);
+        let parts = of(numbers.iter().copied()).split(&lengths).unwrap();
         for (part, length) in parts.iter().zip(&lengths) {
             prop_assert_eq!(part.len(), *length);
         }
@@ -58,7 +58,7 @@ proptest! {
         let next = cursor.peek();
         let expected: Vec<u64> = numbers.iter().copied().filter(|n| *n < limit).collect();
         prop_assert_eq!(next, numbers.get(expected.len()).copied());
-        prop_assert_eq!(below.finish().numbers().collect::<Vec<_>>(), expected);
+        prop_assert_eq!(below.finish().unwrap().numbers().collect::<Vec<_>>(), expected);
     }
 }
 

@@ -4,13 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::rebuild::{Kind, State, rebuild, sets, verify};
+use super::super::rebuild::{Kind, State, applied, rebuild, verify};
 use super::{Job, Scheme, all_ok, create};
 use crate::comm::Comm;
 
 /// All files under a name that are not as they should be.
 fn bad(prefix: &OsStr) -> Vec<PathBuf> {
-    let sets = sets(prefix).unwrap();
+    let sets = applied(prefix).unwrap().sets;
     let findings = sets.iter().flat_map(|set| verify(set, prefix).unwrap());
     let bad = findings.filter(|finding| finding.state != State::Good);
     let mut bad: Vec<_> = bad.map(|finding| finding.path).collect();
@@ -28,7 +28,7 @@ fn sets_are_found_verified_and_rebuilt() {
         let redset = create(&comm, job.scheme, Some(group.as_bytes()), job.min_size)?;
         redset.apply(&job.originals(rank), &prefix)
     }));
-    let found = sets(&prefix).unwrap();
+    let found = applied(&prefix).unwrap().sets;
     let seen = found
         .iter()
         .map(|set| (set.group, set.groups, set.ranks, set.kind));
@@ -53,9 +53,10 @@ fn sets_are_found_verified_and_rebuilt() {
 fn a_name_without_files_has_no_sets() {
     let job = Job::new(Scheme::Xor, 2, vec![vec![1]; 2]);
     assert!(
-        sets(job.dir.path().join("ck.").as_os_str())
+        applied(job.dir.path().join("ck.").as_os_str())
             .unwrap()
+            .sets
             .is_empty()
     );
-    assert!(sets(job.dir.path().join("none/ck.").as_os_str()).is_err());
+    assert!(applied(job.dir.path().join("none/ck.").as_os_str()).is_err());
 }

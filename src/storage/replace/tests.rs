@@ -2,7 +2,7 @@ use super::super::{Operation, faults};
 use super::*;
 use proptest::prelude::*;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 
 const OLD: &[u8] = b"the old content, somewhat longer than the new one";
 const NEW: &[u8] = b"the new content";
@@ -35,7 +35,7 @@ impl Place {
 }
 
 fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & ALL_MODE_BITS
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
 /// Runs a replacement once per operation, with the rules for that operation in force.
@@ -212,11 +212,17 @@ fn an_existing_file_keeps_its_owner_where_permitted() {
             .map(|m| (m.uid(), m.gid()))
             .unwrap()
     };
-    assert_eq!((owner(), mode(&place.path)), ((12345, 54321), 0o4750));
+    assert_eq!((owner(), mode(&place.path)), ((12345, 54321), 0o750));
 
-    let _plan = faults::plan([faults::fail(Errno::PERM).of(Operation::Chown).at(0)]);
+    let plan = faults::plan([faults::fail(Errno::PERM).of(Operation::Chown).at(0)]);
     replace(&place.path, OLD).unwrap();
     assert_eq!((owner().1, mode(&place.path)), (54321, 0o750));
+    drop(plan);
+
+    // Another group may do no more than everybody.
+    let _plan = faults::plan([faults::fail(Errno::PERM).of(Operation::Chown)]);
+    replace(&place.path, OLD).unwrap();
+    assert_eq!((owner().1 != 54321, mode(&place.path)), (true, 0o700));
 }
 
 #[test]
@@ -235,11 +241,16 @@ fn without_permission_to_create_an_existing_file_is_written_in_place() {
     for errno in [Errno::ACCESS, Errno::PERM, Errno::ROFS] {
         let place = Place::new(Some(OLD));
         let inode = fs::metadata(&place.path).unwrap().ino();
-        let _plan = faults::plan([faults::fail(errno).of(Operation::Create)]);
+        let plan = faults::plan([faults::fail(errno).of(Operation::Create).at(0)]);
         replace(&place.path, NEW).unwrap();
+        drop(plan);
         assert_eq!(place.content().unwrap(), NEW);
         assert_eq!(fs::metadata(&place.path).unwrap().ino(), inode);
 
+        // Without a place for a second copy, the old content is not touched.
+        let _plan = faults::plan([faults::fail(errno).of(Operation::Create)]);
+        assert_eq!(replace(&place.path, OLD).unwrap_err().errno(), errno);
+        assert_eq!(place.content().unwrap(), NEW);
         let missing = place.dir.path().join("missing");
         assert_eq!(replace(&missing, NEW).unwrap_err().errno(), errno);
         assert!(!missing.exists());
@@ -283,10 +294,13 @@ fn devices_and_pipes_are_written_to() {
         .arg(&place.path)
         .status();
     assert!(made.unwrap().success());
-    let path = place.path.clone();
-    let reader = std::thread::spawn(move || fs::read(path).unwrap());
+    // Nobody reads: no wait, but an error.
+    assert_eq!(replace(&place.path, NEW).unwrap_err().errno(), Errno::NXIO);
+    let mut options = fs::File::options();
+    let reader = options.read(true).custom_flags(libc::O_NONBLOCK);
+    let reader = reader.open(&place.path).unwrap();
     replace(&place.path, NEW).unwrap();
-    assert_eq!(reader.join().unwrap(), NEW);
+    assert_eq!(std::io::read_to_string(reader).unwrap().as_bytes(), NEW);
     assert!(place.other_names().is_empty());
 }
 

@@ -1,0 +1,179 @@
+//! Who may read a redundancy file, and whose a rebuilt file is.
+//!
+//! Redundancy holds the bytes of all files of a set: it is readable by those who may read each of them, and by
+//! nobody else. A rebuild gives a file to nobody to whom the owner of the redundancy could not have given it.
+
+use std::os::fd::OwnedFd;
+
+use super::Result;
+use super::header::Record;
+use crate::comm::Comm;
+use crate::storage::place::{Attributes, Owner, Place, give_to, process_owner, without_group};
+
+/// What the strictest of some files permits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    permissions: u32,
+    /// For whom the permissions of the group are; `None` without any file.
+    group: Option<u32>,
+}
+
+const ROOT: u32 = 0;
+const NO_GROUP: u32 = u32::MAX;
+
+impl Access {
+    /// Without any file, redundancy is like any other new file.
+    pub(super) const ANY: Access = Access {
+        permissions: 0o666,
+        group: None,
+    };
+
+    pub(super) fn of(files: &[Record]) -> Access {
+        let each = files.iter().map(|file| Access {
+            // Its owner writes it, whatever he may do with the files.
+            permissions: file.attributes.mode & Access::ANY.permissions | 0o600,
+            group: Some(file.attributes.gid),
+        });
+        each.fold(Access::ANY, Access::and)
+    }
+
+    fn and(self, other: Access) -> Access {
+        let one_group = match (self.group, other.group) {
+            (Some(one), Some(another)) => one == another,
+            _ => true,
+        };
+        let permissions = self.permissions & other.permissions;
+        Access {
+            permissions: match one_group {
+                true => permissions,
+                false => without_group(permissions),
+            },
+            group: self.group.or(other.group),
+        }
+    }
+
+    /// Creates a redundancy file. Whom a file in it keeps out cannot open it at any time.
+    pub(super) fn create(self, place: &Place, owner: Option<Owner>) -> Result<OwnedFd> {
+        let fd = match self.group {
+            Some(group) => place.create_for_group(self.permissions, group)?,
+            None => place.create(self.permissions)?,
+        };
+        if let Some(owner) = owner {
+            let permissions = match self.group {
+                Some(group) if group != owner.gid => without_group(self.permissions),
+                _ => self.permissions,
+            };
+            give_to(&fd, owner, permissions)?;
+        }
+        Ok(fd)
+    }
+}
+
+/// The bytes of each rank, and what the strictest file of all of them permits, in one allgather.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(super) fn gather<C: Comm>(comm: &C, bytes: u64, access: Access) -> Result<(Vec<u64>, Access)> {
+    let group = access.group.unwrap_or(NO_GROUP);
+    let own = [
+        bytes,
+        u64::from(group) << 32 | u64::from(access.permissions),
+    ];
+    let own: Vec<u8> = own.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let mut all = vec![0; own.len() * comm.size()];
+    comm.allgather(&own, &mut all)?;
+    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
+    let numbers: Vec<_> = numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let ranks = numbers.chunks_exact(2);
+    let strictest = ranks.clone().map(|rank| Access {
+        permissions: rank[1] as u32,
+        group: Some((rank[1] >> 32) as u32).filter(|group| *group != NO_GROUP),
+    });
+    let strictest = strictest.fold(Access::ANY, Access::and);
+    Ok((ranks.map(|rank| rank[0]).collect(), strictest))
+}
+
+/// To whom a rebuild gives the files that a redundancy file of this owner names: to whom they belonged, if it is
+/// root's or the caller's own, whom the kernel does not let give away more than he may; otherwise to the owner of
+/// the redundancy file.
+pub(super) fn heir(redundancy: Owner) -> Option<Owner> {
+    let is_caller = process_owner().is_some_and(|caller| caller.uid == redundancy.uid);
+    (redundancy.uid != ROOT && !is_caller).then_some(redundancy)
+}
+
+/// The attributes of a rebuilt file.
+pub(super) fn inherited(recorded: &Attributes, heir: Option<Owner>) -> Attributes {
+    let Some(heir) = heir else {
+        return *recorded;
+    };
+    Attributes {
+        uid: heir.uid,
+        gid: heir.gid,
+        mode: match heir.gid == recorded.gid {
+            true => recorded.mode,
+            false => without_group(recorded.mode),
+        },
+        ..*recorded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::place::attributes;
+
+    fn access(permissions: u32, group: u32) -> Access {
+        Access {
+            permissions,
+            group: Some(group),
+        }
+    }
+
+    #[test]
+    fn the_strictest_file_decides() {
+        let joined = |files: &[(u32, u32)]| {
+            let each = files.iter().map(|(mode, group)| access(*mode, *group));
+            each.fold(Access::ANY, Access::and).permissions
+        };
+        assert_eq!(joined(&[]), 0o666);
+        assert_eq!(joined(&[(0o644, 7), (0o600, 7)]), 0o600);
+        assert_eq!(joined(&[(0o640, 7), (0o660, 7)]), 0o640);
+        assert_eq!(joined(&[(0o640, 7), (0o640, 8)]), 0o600);
+        assert_eq!(joined(&[(0o644, 7), (0o644, 8)]), 0o644);
+        assert_eq!(joined(&[(0o604, 7), (0o666, 7)]), 0o604);
+    }
+
+    #[test]
+    fn a_file_of_another_group_is_narrower() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = process_owner().unwrap();
+        let mode = |access: Access| {
+            let place = Place::from(dir.path().join("file"));
+            access.create(&place, None).unwrap();
+            attributes(place.path()).unwrap().unwrap().mode & 0o777
+        };
+        assert_eq!(mode(access(0o600, own.gid)), 0o600);
+        assert_eq!(mode(access(0o640, own.gid)) & !0o040, 0o600);
+        assert_eq!(mode(access(0o640, own.gid + 1)), 0o600);
+        assert_eq!(mode(access(0o660, own.gid + 1)), 0o600);
+    }
+
+    #[test]
+    fn only_root_and_the_caller_name_other_owners() {
+        let own = process_owner().unwrap();
+        let stranger = Owner {
+            uid: own.uid + 1,
+            gid: 54321,
+        };
+        assert_eq!(heir(own), None);
+        assert_eq!(heir(Owner { uid: 0, gid: 5 }), None);
+        assert_eq!(heir(stranger), Some(stranger));
+        let dir = tempfile::tempdir().unwrap();
+        let mut recorded = attributes(dir.path()).unwrap().unwrap();
+        (recorded.uid, recorded.gid, recorded.mode) = (0, 0, 0o100_650);
+        let given = inherited(&recorded, Some(stranger));
+        let seen = (given.uid, given.gid, given.mode & 0o777);
+        assert_eq!(seen, (stranger.uid, stranger.gid, 0o600));
+        assert_eq!(inherited(&recorded, None), recorded);
+    }
+}

@@ -1,0 +1,189 @@
+//! What the redundancy files of a set tell about it, before any of its ranks runs.
+//!
+//! All entries of all headers must be of one set: ranks that differ in their scheme would wait for each other for
+//! ever. A header that contradicts itself is refused when it is read, and counts as lost. What a rank says about
+//! itself goes before what its neighbours say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::super::access::heir;
+use super::super::header::{Header, Info};
+use super::super::{Neighbour, names};
+use super::{Descriptor, Error, LocalComm, Location, Places, Result, Scheme, Set, local};
+use crate::comm::Comm;
+use crate::log;
+use crate::protect::generation;
+use crate::storage::place::{Owner, attributes};
+
+/// Each rank is a thread, and tells each other rank where its files are.
+const MOST_RANKS: usize = 1024;
+
+pub(super) struct Found {
+    /// By rank.
+    redundancy: BTreeMap<usize, PathBuf>,
+    /// By rank, with the owner of the file that says so.
+    infos: BTreeMap<usize, (Info, Owner)>,
+}
+
+/// A header, and the owner of the file that it stands in.
+struct Source {
+    header: Header,
+    path: PathBuf,
+    owner: Owner,
+}
+
+impl Found {
+    pub(super) fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<Found> {
+        let mut sources: BTreeMap<usize, Source> = BTreeMap::new();
+        for path in files {
+            let source = match Source::read(path) {
+                Ok(Some(source)) => source,
+                Ok(None) => {
+                    log!(Warning, "{} does not exist", path.display());
+                    continue;
+                }
+                Err(error) => {
+                    log!(Warning, "{error}");
+                    continue;
+                }
+            };
+            let own = &source.header.own().descriptor;
+            let first = sources.values().next();
+            let is_same = |first: &Source| first.header.own().descriptor.is_of_same_set(own);
+            if !fits(own.scheme) || !first.is_none_or(is_same) {
+                return Err(Error::BadFile {
+                    path: path.clone(),
+                    what: "it belongs to another set or scheme".into(),
+                });
+            }
+            sources.insert(source.header.rank, source);
+        }
+        Found::judged(sources)
+    }
+
+    /// Goes by the headers of the newest apply that the set can be completed to.
+    fn judged(sources: BTreeMap<usize, Source>) -> Result<Found> {
+        let first = sources.values().next();
+        let first = first.ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
+        let Descriptor { ranks, scheme, .. } = first.header.own().descriptor;
+        if ranks > MOST_RANKS {
+            let most = MOST_RANKS;
+            return Err(Error::TooManyRanks { ranks, most });
+        }
+        let known = sources
+            .values()
+            .flat_map(|source| source.header.infos.keys());
+        let known: BTreeSet<_> = known.collect();
+        if let Some(rank) = (0..ranks).find(|rank| !known.contains(rank)) {
+            return Err(unknown(rank));
+        }
+        let claim = |rank| sources.get(&rank).map(|source| source.header.claim());
+        let claims = (0..ranks).map(|rank| claim(rank).transpose());
+        let claims = claims.collect::<Result<Vec<_>>>()?;
+        let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+        let current = judged.map_err(Error::Generations)?.current;
+        let (mut redundancy, mut infos) = (BTreeMap::new(), BTreeMap::new());
+        for (rank, source) in &sources {
+            redundancy.insert(*rank, source.path.clone());
+            if current.contains(rank) {
+                infos.insert(*rank, (source.header.own().clone(), source.owner));
+            }
+        }
+        for (_, source) in sources
+            .into_iter()
+            .filter(|(rank, _)| current.contains(rank))
+        {
+            for (rank, info) in source.header.infos {
+                infos.entry(rank).or_insert((info, source.owner));
+            }
+        }
+        match (0..ranks).find(|rank| !infos.contains_key(rank)) {
+            None => Ok(Found { redundancy, infos }),
+            Some(rank) => Err(unknown(rank)),
+        }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.infos.len()
+    }
+
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = &Descriptor> {
+        self.infos.values().map(|(info, _)| &info.descriptor)
+    }
+
+    pub(super) fn world_ranks(&self) -> Vec<usize> {
+        self.descriptors().map(|one| one.world_rank).collect()
+    }
+
+    /// The paths of the protected files, as recorded.
+    pub(super) fn originals(&self) -> impl Iterator<Item = &PathBuf> {
+        let files = self.infos.values().flat_map(|(info, _)| &info.files);
+        files.map(|file| &file.path)
+    }
+
+    pub(super) fn redundancy_file(&self, descriptor: &Descriptor, prefix: &OsStr) -> PathBuf {
+        let known = self.redundancy.get(&descriptor.rank).cloned();
+        known.unwrap_or_else(|| names::redundancy_file(prefix, descriptor))
+    }
+
+    /// Runs `act` as each rank of the set.
+    pub(super) fn run<T: Send>(
+        &self,
+        places: &Places,
+        act: impl Fn(&Set<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let ranks = local::try_run(self.ranks(), |comm| {
+            let set = self.set(comm);
+            let (info, owner) = &self.infos[&set.comm.rank()];
+            let file = self.redundancy_file(&info.descriptor, places.prefix);
+            let location = Location {
+                redundancy: places.of_redundancy(file),
+                of_original: Box::new(|path| places.of_original(path)),
+                heir: heir(*owner),
+            };
+            act(&set, &info.descriptor, &location)
+        });
+        ranks.map_err(Error::NoThread)?.into_iter().collect()
+    }
+
+    fn set(&self, comm: LocalComm) -> Set<LocalComm> {
+        let map = self.world_ranks();
+        let neighbour = |rank: usize| Neighbour {
+            rank,
+            world_rank: map[rank],
+            hostname: String::new(),
+        };
+        let (rank, ranks) = (comm.rank(), comm.size());
+        Set {
+            left: neighbour((rank + ranks - 1) % ranks),
+            right: neighbour((rank + 1) % ranks),
+            on_one_node: true,
+            comm,
+            map,
+        }
+    }
+}
+
+fn unknown(rank: usize) -> Error {
+    Error::Lost(format!(
+        "nobody knows which files rank {rank} of the set has"
+    ))
+}
+
+impl Source {
+    /// `None` if there is no file.
+    fn read(path: &Path) -> Result<Option<Source>> {
+        let header = Header::read(path)?;
+        let Some(((header, _), found)) = header.zip(attributes(path)?) else {
+            return Ok(None);
+        };
+        let (uid, gid) = (found.uid, found.gid);
+        Ok(Some(Source {
+            header,
+            path: path.to_owned(),
+            owner: Owner { uid, gid },
+        }))
+    }
+}
