@@ -8,8 +8,7 @@
 //! ```text
 //! cargo test --release --features faults --test simulator -- --from 1 --seeds 100000 --seconds 3600
 //! ```
-//! `--only redset|gather|fenix` lives only lives of one kind; `--verbose` prints every step. Without arguments it runs as
-//! long as a test may.
+//! `--only redset|gather|fenix` lives only lives of one kind. Without arguments it runs as long as a test may.
 
 mod chance;
 mod disk;
