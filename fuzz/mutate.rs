@@ -246,7 +246,7 @@ fn new_key(choices: &mut Choices, others: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Changes one node: its key, its children or the one after it.
-fn once(tree: &mut Vec<Node>, choices: &mut Choices) {
+fn once(tree: &mut [Node], choices: &mut Choices) {
     let mut others = Vec::new();
     each(tree, &mut |node| others.push(node.clone()));
     if others.is_empty() {

@@ -277,13 +277,13 @@ impl<'a> Job<'a> {
         };
         let ranks = std::mem::replace(&mut self.ranks, found.len());
         // One process reads what any number of ranks has written.
-        let known = self
+        let mut known = self
             .candidates
             .iter()
             .flatten()
             .map(|write| self.sizes[*write]);
         if found.is_empty() {
-            self.ranks = known.last().unwrap_or(ranks);
+            self.ranks = known.next_back().unwrap_or(ranks);
         }
         let found: Vec<_> = found.iter().map(|(rank, values)| (*rank, values)).collect();
         let checked = self.check_read(&found, true, &error);

@@ -225,13 +225,13 @@ fn a_fifo_in_the_place_of_any_file_keeps_nobody_waiting() {
     let before = gathered.files();
     let redundancy = &gathered.redundancy()[0];
     fifo(redundancy);
-    assert_eq!(gathered.bad().unwrap(), [redundancy.clone()]);
+    assert_eq!(gathered.bad().unwrap(), std::slice::from_ref(redundancy));
     gathered.rebuild().unwrap();
     assert!(gathered.files() == before);
 
     let original = &gathered.job.originals(1)[0];
     fifo(original);
-    assert_eq!(gathered.bad().unwrap(), [original.clone()]);
+    assert_eq!(gathered.bad().unwrap(), std::slice::from_ref(original));
     gathered.rebuild().unwrap();
     assert!(gathered.files() == before);
 
