@@ -56,8 +56,8 @@ pub unsafe extern "C" fn rankstr_mpi_comm_split(
     _tag2: c_int,
     newcomm: *mut MPI_Comm,
 ) {
-    // SAFETY: arguments of the caller.
     let split = guard(None, || {
+        // SAFETY: arguments of the caller.
         remembered(unsafe { split(comm, str, key, !newcomm.is_null()) })
     });
     // SAFETY: arguments of the caller.
