@@ -98,9 +98,16 @@ impl Watch {
         self.handed.load(Relaxed) == 0
     }
 
+    /// False if it was free and is now ours.
+    #[inline]
+    fn is_taken(&self) -> bool {
+        let taken = self.busy.compare_exchange(false, true, Acquire, Relaxed);
+        taken.is_err()
+    }
+
     #[inline]
     fn take_turn(&self) -> Turn<'_> {
-        while self.busy.swap(true, Acquire) {
+        while self.is_taken() {
             // Its holder may wait for this core.
             yield_now();
         }
