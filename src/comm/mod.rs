@@ -9,10 +9,9 @@
 
 use std::sync::Arc;
 
-use crate::pages::zeroed;
-
 mod agree;
 mod buffer;
+mod lengths;
 pub mod local;
 #[cfg(feature = "mpi")]
 pub mod mpi;
@@ -24,6 +23,7 @@ mod version;
 
 pub use agree::{Verdict, agree, is_same, share_text};
 pub use buffer::{Buffer, Filled};
+pub use lengths::transfer_unsized;
 pub use resilient::{Agreement, Resilient};
 pub use version::Version;
 #[cfg(any(test, feature = "faults"))]
@@ -82,6 +82,8 @@ pub enum Error {
     Intercommunicator,
     #[error("not enough memory for {0} bytes")]
     NoMemory(u64),
+    #[error("rank {rank} has not enough memory for {length} bytes")]
+    NoMemoryThere { rank: usize, length: u64 },
     /// Ranks run builds of this library that would misread each other's messages.
     #[error(
         "ranks of the communicator run different versions of Stanchion: {lowest} and {highest}"
@@ -194,35 +196,6 @@ pub trait Underway<B> {
 
     /// Waits for all of them and returns those that were received, in the order they were asked for.
     fn finish(self) -> Result<Vec<B>>;
-}
-
-/// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from
-/// each rank in `from`.
-pub fn transfer_unsized<C: Comm>(
-    comm: &C,
-    tag: Tag,
-    sends: &[(usize, &[u8])],
-    from: &[usize],
-) -> Result<Vec<Vec<u8>>> {
-    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
-    let own: Vec<_> = sends.iter().map(|(to, b)| (*to, length(b))).collect();
-    let own: Vec<_> = own.iter().map(|(to, length)| (*to, &length[..])).collect();
-    let mut lengths = vec![[0; 8]; from.len()];
-    let into = from.iter().zip(&mut lengths);
-    let mut recvs: Vec<_> = into.map(|(from, l)| (*from, &mut l[..])).collect();
-    comm.transfer(tag, &own, &mut recvs)?;
-    let space = |length: &[u8; 8]| space_for(u64::from_le_bytes(*length));
-    let mut messages: Vec<_> = lengths.iter().map(space).collect::<Result<_>>()?;
-    let into = from.iter().zip(&mut messages);
-    let mut recvs: Vec<_> = into.map(|(from, m)| (*from, &mut m[..])).collect();
-    comm.transfer(tag, sends, &mut recvs)?;
-    Ok(messages)
-}
-
-/// A buffer for a message whose length another rank has told.
-fn space_for(length: u64) -> Result<Vec<u8>> {
-    let bytes = usize::try_from(length).ok().and_then(zeroed);
-    bytes.ok_or(Error::NoMemory(length))
 }
 
 fn check_rank(rank: usize, size: usize) -> Result<()> {
