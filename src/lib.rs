@@ -22,13 +22,9 @@ pub mod pio;
 mod protect;
 pub mod rankstr;
 pub mod redset;
-pub mod reserve;
+mod reserve;
 pub mod storage;
 mod wire;
-
-#[cfg(feature = "reserve")]
-#[global_allocator]
-static ALLOCATOR: reserve::Reserved = reserve::Reserved;
 
 /// Every exported C function, header by header; `cmake/stanchion.map` holds the same names for the
 /// linker. `kvtree_setf`, `kvtree_getf`, `stanchion_*_f` and `__fenix_*init` are C (`src/shim`).

@@ -38,14 +38,18 @@ const BLOCKS: usize = total(false);
 /// All of the reserve.
 pub(crate) const BYTES: usize = total(true);
 
-/// Where the library's values lie.
-pub struct Reserved;
+/// The one of this library.
+#[cfg_attr(feature = "reserve", global_allocator)]
+static RESERVE: Reserve = Reserve::new();
 
-/// Null stands for a block that is gone.
-static RESERVE: [AtomicPtr<u8>; BLOCKS] = [const { AtomicPtr::new(ptr::null_mut()) }; BLOCKS];
-/// How many blocks there are.
-static LEFT: AtomicUsize = AtomicUsize::new(0);
-static STARTED: AtomicBool = AtomicBool::new(false);
+/// The system's allocator, and blocks for when it has nothing left.
+struct Reserve {
+    /// Null stands for a block that is gone.
+    blocks: [AtomicPtr<u8>; BLOCKS],
+    /// How many blocks there are.
+    left: AtomicUsize,
+    started: AtomicBool,
+}
 
 const fn total(bytes: bool) -> usize {
     let (mut sum, mut class) = (0, 0);
@@ -57,88 +61,11 @@ const fn total(bytes: bool) -> usize {
     sum
 }
 
-/// The blocks and their sizes, in ascending order.
-fn blocks() -> impl Iterator<Item = (usize, &'static AtomicPtr<u8>)> {
-    let sizes = CLASSES.iter();
-    let sizes = sizes.flat_map(|(size, count)| std::iter::repeat_n(*size, *count));
-    sizes.zip(&RESERVE)
-}
-
 /// Replaces blocks that are gone, as far as malloc gives any.
 pub(crate) fn refill() {
-    if cfg!(any(feature = "reserve", test)) && LEFT.load(Relaxed) < BLOCKS {
-        replace_blocks();
+    if cfg!(any(feature = "reserve", test)) {
+        RESERVE.refill();
     }
-}
-
-#[cold]
-fn replace_blocks() {
-    STARTED.store(true, Relaxed);
-    for (size, block) in blocks().filter(|(_, block)| block.load(Relaxed).is_null()) {
-        let mut fresh = ptr::null_mut();
-        // SAFETY: `fresh` is ours to write; the alignment is a power of two and a multiple of a pointer's size.
-        if unsafe { libc::posix_memalign(&mut fresh, ALIGNMENT, size) } != 0 {
-            return;
-        }
-        let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), AcqRel, Relaxed);
-        match kept {
-            Ok(_) => drop(LEFT.fetch_add(1, Relaxed)),
-            // Another thread was faster.
-            // SAFETY: allocated above and given to nobody.
-            Err(_) => unsafe { libc::free(fresh) },
-        }
-    }
-}
-
-/// The smallest block that is left with room for `size` bytes, or a null pointer.
-#[cold]
-fn take(size: usize, alignment: usize) -> *mut u8 {
-    if alignment > ALIGNMENT {
-        return ptr::null_mut();
-    }
-    for (_, block) in blocks().filter(|(room, _)| *room >= size) {
-        let taken = block.swap(ptr::null_mut(), AcqRel);
-        if !taken.is_null() {
-            LEFT.fetch_sub(1, Relaxed);
-            return taken;
-        }
-    }
-    ptr::null_mut()
-}
-
-/// Frees memory from malloc, or keeps it where the reserve lacks a block: while memory is short, what is given up
-/// serves the next request.
-///
-/// # Safety
-/// `place` came from malloc and nobody uses it any more; `free` frees it.
-unsafe fn give_back(place: *mut u8, free: impl FnOnce(*mut u8)) {
-    // SAFETY: promised by the caller.
-    if LEFT.load(Relaxed) == BLOCKS || !unsafe { keep(place) } {
-        free(place);
-    }
-}
-
-/// # Safety
-/// As for [`give_back`].
-#[cold]
-unsafe fn keep(place: *mut u8) -> bool {
-    if !STARTED.load(Relaxed) || place.addr() % ALIGNMENT != 0 {
-        return false;
-    }
-    // SAFETY: promised by the caller.
-    let length = unsafe { malloc_usable_size(place.cast()) };
-    let Some((size, _)) = CLASSES.iter().rfind(|(size, _)| *size <= length) else {
-        return false;
-    };
-    let mut empty = blocks().filter(|(room, _)| room == size);
-    let kept = empty.any(|(_, block)| {
-        let kept = block.compare_exchange(ptr::null_mut(), place, AcqRel, Relaxed);
-        kept.is_ok()
-    });
-    if kept {
-        LEFT.fetch_add(1, Relaxed);
-    }
-    kept
 }
 
 /// As malloc of C, for memory that C may free.
@@ -147,7 +74,7 @@ pub(crate) fn malloc(size: usize) -> *mut u8 {
     // SAFETY: malloc has no preconditions.
     let place = unsafe { libc::malloc(size) };
     match place.is_null() {
-        true => take(size, align_of::<libc::max_align_t>()),
+        true => RESERVE.take(size, align_of::<libc::max_align_t>()),
         false => place.cast(),
     }
 }
@@ -160,7 +87,7 @@ pub(crate) fn malloc(size: usize) -> *mut u8 {
 pub(crate) unsafe fn free(place: *mut u8) {
     if !place.is_null() {
         // SAFETY: promised by the caller.
-        unsafe { give_back(place, |place| libc::free(place.cast())) }
+        unsafe { RESERVE.give_back(place, |place| libc::free(place.cast())) }
     }
 }
 
@@ -173,9 +100,7 @@ pub(crate) fn is_short() -> bool {
     if PRETENDED.get() {
         return true;
     }
-    let longest = &RESERVE[BLOCKS - CLASSES[CLASSES.len() - 1].1..];
-    let is_gone = |block: &AtomicPtr<u8>| block.load(Relaxed).is_null();
-    STARTED.load(Relaxed) && (LEFT.load(Relaxed) < BLOCKS / 2 || longest.iter().all(is_gone))
+    RESERVE.is_short()
 }
 
 #[cfg(test)]
@@ -184,15 +109,120 @@ thread_local! {
     pub(crate) static PRETENDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
+impl Reserve {
+    const fn new() -> Reserve {
+        Reserve {
+            blocks: [const { AtomicPtr::new(ptr::null_mut()) }; BLOCKS],
+            left: AtomicUsize::new(0),
+            started: AtomicBool::new(false),
+        }
+    }
+
+    /// The blocks and their sizes, in ascending order.
+    fn blocks(&self) -> impl Iterator<Item = (usize, &AtomicPtr<u8>)> {
+        let sizes = CLASSES.iter();
+        let sizes = sizes.flat_map(|(size, count)| std::iter::repeat_n(*size, *count));
+        sizes.zip(&self.blocks)
+    }
+
+    fn is_full(&self) -> bool {
+        self.left.load(Relaxed) == BLOCKS
+    }
+
+    fn is_short(&self) -> bool {
+        let longest = &self.blocks[BLOCKS - CLASSES[CLASSES.len() - 1].1..];
+        let is_gone = |block: &AtomicPtr<u8>| block.load(Relaxed).is_null();
+        let few = self.left.load(Relaxed) < BLOCKS / 2;
+        self.started.load(Relaxed) && (few || longest.iter().all(is_gone))
+    }
+
+    fn refill(&self) {
+        if !self.is_full() {
+            self.replace_blocks();
+        }
+    }
+
+    #[cold]
+    fn replace_blocks(&self) {
+        self.started.store(true, Relaxed);
+        let blocks = self.blocks();
+        for (size, block) in blocks.filter(|(_, block)| block.load(Relaxed).is_null()) {
+            let mut fresh = ptr::null_mut();
+            // SAFETY: `fresh` is ours to write; the alignment is a power of two and a multiple of a pointer's size.
+            if unsafe { libc::posix_memalign(&mut fresh, ALIGNMENT, size) } != 0 {
+                return;
+            }
+            let kept = block.compare_exchange(ptr::null_mut(), fresh.cast(), AcqRel, Relaxed);
+            match kept {
+                Ok(_) => drop(self.left.fetch_add(1, Relaxed)),
+                // Another thread was faster.
+                // SAFETY: allocated above and given to nobody.
+                Err(_) => unsafe { libc::free(fresh) },
+            }
+        }
+    }
+
+    /// The smallest block that is left with room for `size` bytes, or a null pointer.
+    #[cold]
+    fn take(&self, size: usize, alignment: usize) -> *mut u8 {
+        if alignment > ALIGNMENT {
+            return ptr::null_mut();
+        }
+        for (_, block) in self.blocks().filter(|(room, _)| *room >= size) {
+            let taken = block.swap(ptr::null_mut(), AcqRel);
+            if !taken.is_null() {
+                self.left.fetch_sub(1, Relaxed);
+                return taken;
+            }
+        }
+        ptr::null_mut()
+    }
+
+    /// Frees memory from malloc, or keeps it where the reserve lacks a block: while memory is short, what is given up
+    /// serves the next request.
+    ///
+    /// # Safety
+    /// `place` came from malloc and nobody uses it any more; `free` frees it.
+    unsafe fn give_back(&self, place: *mut u8, free: impl FnOnce(*mut u8)) {
+        // SAFETY: promised by the caller.
+        if self.is_full() || !unsafe { self.keep(place) } {
+            free(place);
+        }
+    }
+
+    /// # Safety
+    /// As for [`Reserve::give_back`].
+    #[cold]
+    unsafe fn keep(&self, place: *mut u8) -> bool {
+        if !self.started.load(Relaxed) || place.addr() % ALIGNMENT != 0 {
+            return false;
+        }
+        // SAFETY: promised by the caller.
+        let length = unsafe { malloc_usable_size(place.cast()) };
+        let Some((size, _)) = CLASSES.iter().rfind(|(size, _)| *size <= length) else {
+            return false;
+        };
+        let mut empty = self.blocks().filter(|(room, _)| room == size);
+        let kept = empty.any(|(_, block)| {
+            let kept = block.compare_exchange(ptr::null_mut(), place, AcqRel, Relaxed);
+            kept.is_ok()
+        });
+        if kept {
+            self.left.fetch_add(1, Relaxed);
+        }
+        kept
+    }
+}
+
 // SAFETY: memory is what the system's allocator gives, or a block from malloc of at least the size and alignment that
 // were asked for, which nobody else has. On Unix the system's allocator frees and resizes by free and realloc, whatever
 // the layout: so it can do that with such a block as well.
-unsafe impl GlobalAlloc for Reserved {
+unsafe impl GlobalAlloc for Reserve {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: promised by the caller.
         let place = unsafe { System.alloc(layout) };
         match place.is_null() {
-            true => take(layout.size(), layout.align()),
+            true => self.take(layout.size(), layout.align()),
             false => place,
         }
     }
@@ -203,7 +233,7 @@ unsafe impl GlobalAlloc for Reserved {
         if !place.is_null() {
             return place;
         }
-        let place = take(layout.size(), layout.align());
+        let place = self.take(layout.size(), layout.align());
         if !place.is_null() {
             // SAFETY: a block of ours with at least so many bytes.
             unsafe { place.write_bytes(0, layout.size()) };
@@ -213,7 +243,7 @@ unsafe impl GlobalAlloc for Reserved {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         // SAFETY: promised by the caller.
-        unsafe { give_back(place, |place| System.dealloc(place, layout)) }
+        unsafe { self.give_back(place, |place| System.dealloc(place, layout)) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -222,7 +252,7 @@ unsafe impl GlobalAlloc for Reserved {
         if !moved.is_null() {
             return moved;
         }
-        let moved = take(size, layout.align());
+        let moved = self.take(size, layout.align());
         if !moved.is_null() {
             // SAFETY: both have at least so many bytes, and what failed to be moved is still there, to be given up.
             unsafe {
@@ -238,76 +268,81 @@ unsafe impl GlobalAlloc for Reserved {
 mod tests {
     use super::*;
 
-    /// One test, since the reserve is one of the process.
     #[test]
     fn the_reserve_serves_until_it_is_spent_and_is_filled_up_again() {
-        refill();
-        assert_eq!(LEFT.load(Relaxed), BLOCKS);
-        assert!(!is_short());
+        let reserve = Reserve::new();
+        assert!(!reserve.is_full() && !reserve.is_short());
+        reserve.refill();
+        assert!(reserve.is_full() && !reserve.is_short());
         let (largest, _) = CLASSES[CLASSES.len() - 1];
-        assert!(take(largest + 1, 1).is_null());
-        assert!(take(1, 2 * ALIGNMENT).is_null());
+        assert!(reserve.take(largest + 1, 1).is_null());
+        assert!(reserve.take(1, 2 * ALIGNMENT).is_null());
 
         let mut taken = Vec::new();
         for (size, count) in CLASSES {
             for index in 0..count {
-                let block = take(size - index % 3, ALIGNMENT);
+                let block = reserve.take(size - index % 3, ALIGNMENT);
                 assert!(!block.is_null() && block as usize % ALIGNMENT == 0);
                 // SAFETY: ours alone, as long as it says.
                 unsafe { block.write_bytes(taken.len() as u8, size) };
                 taken.push((block, size, taken.len() as u8));
             }
         }
-        assert!(is_short());
-        assert!(take(1, 1).is_null(), "all are gone");
-        refill();
-        assert!(!is_short());
+        assert!(reserve.is_short());
+        assert!(reserve.take(1, 1).is_null(), "all are gone");
+        reserve.refill();
+        assert!(!reserve.is_short());
         for (block, size, value) in taken {
             // SAFETY: as above; freed by what frees all blocks.
             unsafe {
                 let bytes = std::slice::from_raw_parts(block, size);
                 assert!(bytes.iter().all(|byte| *byte == value));
-                Reserved.dealloc(block, Layout::from_size_align_unchecked(1, 1));
+                reserve.dealloc(block, Layout::from_size_align_unchecked(1, 1));
             }
         }
         let layout = Layout::from_size_align(1, 1).unwrap();
-        let kept = take(1, 1);
+        let kept = reserve.take(1, 1);
         // SAFETY: ours, and not used any more.
-        unsafe { Reserved.dealloc(kept, layout) };
-        assert_eq!(LEFT.load(Relaxed), BLOCKS, "what is freed fills a gap");
-        let small = take(1, 1);
+        unsafe { reserve.dealloc(kept, layout) };
+        assert!(reserve.is_full(), "what is freed fills a gap");
+        let small = reserve.take(1, 1);
         // SAFETY: 64 bytes of ours; realloc may be given any block.
         unsafe {
             small.write_bytes(9, 64);
             let layout = Layout::from_size_align_unchecked(64, 1);
-            let grown = Reserved.realloc(small, layout, 5000);
+            let grown = reserve.realloc(small, layout, 5000);
             assert!(
                 std::slice::from_raw_parts(grown, 64)
                     .iter()
                     .all(|byte| *byte == 9)
             );
-            Reserved.dealloc(grown, Layout::from_size_align_unchecked(5000, 1));
+            reserve.dealloc(grown, Layout::from_size_align_unchecked(5000, 1));
         }
-        refill();
-        assert_eq!(LEFT.load(Relaxed), BLOCKS);
+        reserve.refill();
+        assert!(reserve.is_full());
+        for (_, block) in reserve.blocks() {
+            // SAFETY: from malloc, and in nobody's hands.
+            unsafe { libc::free(block.swap(ptr::null_mut(), AcqRel).cast()) };
+        }
     }
 
     #[test]
     fn a_request_that_malloc_refuses_is_served_as_it_was_asked_for() {
+        let reserve = Reserve::new();
         // What malloc never gives: the fallback is for sizes below that, so it refuses as well.
         let huge = Layout::from_size_align(isize::MAX as usize - 63, 64).unwrap();
         // SAFETY: the size is not zero.
         unsafe {
-            assert!(Reserved.alloc(huge).is_null());
-            assert!(Reserved.alloc_zeroed(huge).is_null());
+            assert!(reserve.alloc(huge).is_null());
+            assert!(reserve.alloc_zeroed(huge).is_null());
             let layout = Layout::from_size_align(10, 1).unwrap();
-            let place = Reserved.alloc_zeroed(layout);
+            let place = reserve.alloc_zeroed(layout);
             assert!(
-                Reserved
+                reserve
                     .realloc(place, layout, isize::MAX as usize)
                     .is_null()
             );
-            Reserved.dealloc(place, layout);
+            reserve.dealloc(place, layout);
         }
     }
 }
