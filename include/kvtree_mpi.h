@@ -39,7 +39,7 @@ int kvtree_sendrecv(const kvtree *hash_send, int rank_send, kvtree *hash_recv, i
  * Gives the tree of `root` to all other ranks; what `hash` held there is deleted.
  *
  * # Collective
- * Called by all ranks of `comm`, which all return the same code.
+ * Called by all ranks of `comm`, which all return the same code. They must name the same root.
  */
 int kvtree_bcast(kvtree *hash, int root, MPI_Comm comm);
 

@@ -393,6 +393,9 @@ int PIOc_Set_File_Error_Handling(int ncid, int method);
  * at most `max_pend_req` messages are under way at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number),
  * a sender waits until it is asked (`hs`) and does not wait for its messages one by one (`isend`). Otherwise all
  * messages are under way at once.
+ *
+ * # Collective
+ * Called by all ranks of the I/O system, which all return the same code.
  */
 int PIOc_set_rearr_opts(int iosysid,
                         int comm_type,
@@ -405,7 +408,7 @@ int PIOc_set_rearr_opts(int iosysid,
                         int max_pend_req_i2c);
 
 /**
- * Gives a hint to MPI-IO for files that are created or opened from now on.
+ * Gives a hint to MPI-IO for files that are created or opened from now on. Not collective.
  */
 int PIOc_set_hint(int iosysid, const char *hint, const char *hintval);
 

@@ -25,7 +25,7 @@ void rankstr_mpi(const char *str, MPI_Comm comm, int _tag1, int _tag2, int *grou
 
 /**
  * Splits `comm` into communicators of ranks with the same string, ordered by `key`; ranks that give
- * NULL get MPI_COMM_NULL.
+ * NULL get MPI_COMM_NULL. So do all ranks if one of them gives NULL for `newcomm`.
  *
  * # Collective
  * Called by all ranks of `comm`.
