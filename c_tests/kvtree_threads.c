@@ -107,6 +107,7 @@ static void* ends(void* key)
   kvtree* empty = kvtree_new();
   int value = 0;
   pthread_setspecific(*(pthread_key_t*)key, key);
+  CHECK(kvtree_read_file("no/such/file", empty) != KVTREE_SUCCESS);
   CHECK(kvtree_util_get_int(empty, "absent", &value) != KVTREE_SUCCESS);
   kvtree_delete(&empty);
   return NULL;
