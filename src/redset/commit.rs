@@ -87,7 +87,7 @@ pub(super) fn resolve<C: Comm>(parent: &C, name: &OsStr) -> Result<()> {
             let told = gather(parent, &told)?;
             let all = told.iter().map(|bytes| Remains::take(&mut &bytes[..]));
             let all = all.collect::<Option<Vec<_>>>();
-            let all = all.ok_or(Error::Broken("a rank tells nonsense"))?;
+            let all = all.ok_or(Error::Broken("malformed message from a rank"))?;
             let is_of_it = left.generation.is_some() && left.generation == completed(&all);
             let ended = match is_of_it {
                 true => left.carry_through(),

@@ -50,7 +50,7 @@ pub(super) fn run<C: Comm>(
     let reaches = told.iter().map(|bytes| Reach::from_bytes(bytes));
     let worked = match reaches.collect::<Option<Vec<_>>>() {
         Some(reaches) => Work::new(&reaches).carry_out(flows, means, comm.rank()),
-        None => Err(Error::Mismatch("a rank tells nonsense".into())),
+        None => Err(Error::Mismatch("malformed message from a rank".into())),
     };
     let Some(sums) = exchange(comm, worked)? else {
         return Ok(false);

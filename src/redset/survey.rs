@@ -54,7 +54,7 @@ impl Survey {
         let told = gather(comm, &own.to_bytes())?;
         let told = told.iter().map(|bytes| Told::from_bytes(bytes));
         let told = told.collect::<Option<Vec<_>>>();
-        let told = told.ok_or_else(|| Error::Mismatch("a rank tells nonsense".into()))?;
+        let told = told.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
         let verdict = verdict(descriptor, &told)?;
         let is_current = verdict.current.contains(&descriptor.rank);
         let is_stale = is_foreign || header.is_some() && !is_current;
