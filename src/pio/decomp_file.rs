@@ -96,7 +96,7 @@ fn all_lengths<C: Comm>(comm: &C, own: u64) -> Result<Vec<u64>> {
 
 fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let words = bytes.chunks_exact(8);
-    words.map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
+    words.map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes")))
 }
 
 /// What the file is made of.
@@ -319,7 +319,7 @@ impl Batch {
 /// Entries counted from 1 instead of from 0.
 fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let words = bytes.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
     words.map(|entry| entry.saturating_add(1))
 }
 
@@ -445,12 +445,17 @@ fn read_lengths<C: Comm>(
     let mut data = memory::zeros(length.saturating_mul(8)).unwrap_or_default();
     file.get(var, Kind::Int64, &region(&[0], &[length]), &mut data)?;
     let words = data.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
     let checked = words.map(|number| match u64::try_from(number) {
         Ok(number) if range.contains(&number) => Ok(number),
         _ => Err(Error::Invalid(format!("a length of {number}"))),
     });
-    agree(&file.system.comm, checked.collect())
+    let checked: Result<Vec<u64>> = checked.collect();
+    let whole = checked.and_then(|lengths| match lengths.len() as u64 == length {
+        true => Ok(lengths),
+        false => Err(Error::Memory(length.saturating_mul(8))),
+    });
+    agree(&file.system.comm, whole)
 }
 
 #[cfg(test)]
