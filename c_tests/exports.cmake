@@ -8,7 +8,7 @@ function(add_export_test library)
     endif()
     add_test(NAME exports.${library}.${kind}
              COMMAND "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" -DKIND=${kind} "-DLIBRARY=$<TARGET_FILE:${target}>"
-                     "-DNAMES=${CMAKE_BINARY_DIR}/link/${library}/names.txt"
+                     "-DNAMES=${PROJECT_BINARY_DIR}/link/${library}/names.txt"
                      -P "${CMAKE_CURRENT_SOURCE_DIR}/check_exports.cmake")
     set_tests_properties(exports.${library}.${kind} PROPERTIES LABELS serial)
   endforeach()

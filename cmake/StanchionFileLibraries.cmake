@@ -36,15 +36,15 @@ endfunction()
 # MPIs, or another MPI than the library alone would load, breaks at its first file at the latest.
 function(stanchion_try_file_library result name library source)
   set(${result} "" PARENT_SCOPE)
-  set(program "${CMAKE_BINARY_DIR}/CMakeFiles/probe_${name}")
+  set(program "${PROJECT_BINARY_DIR}/CMakeFiles/probe_${name}")
   file(WRITE "${program}.c" "${source}")
-  try_compile(links "${CMAKE_BINARY_DIR}/CMakeFiles/probe" "${program}.c"
+  try_compile(links "${PROJECT_BINARY_DIR}/CMakeFiles/probe" "${program}.c"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${STANCHION_${name}_INCLUDE_DIR}"
     LINK_LIBRARIES "${library}" MPI::MPI_C
     OUTPUT_VARIABLE output
     COPY_FILE "${program}" COPY_FILE_ERROR ignored)
   if(NOT links)
-    file(APPEND "${CMAKE_BINARY_DIR}/CMakeFiles/CMakeError.log" "${name}:\n${output}\n")
+    file(APPEND "${PROJECT_BINARY_DIR}/CMakeFiles/CMakeError.log" "${name}:\n${output}\n")
     set(${result} "a program with ${library} and this MPI does not link (see CMakeFiles/CMakeError.log)" PARENT_SCOPE)
     return()
   endif()

@@ -76,15 +76,11 @@ fn config() -> Config {
     }
 }
 
-/// The declarations of all exported functions of one Rust file. What C wraps (`src/shim`) is exported
-/// under an inner name, and declared without it.
+/// The declarations of all exported functions of one Rust file.
 fn declarations(source: &Path) -> String {
-    let text = fs::read_to_string(source).expect("the C layer can be read");
-    let plain = tempfile::NamedTempFile::new().expect("a temporary file");
-    fs::write(&plain, text.replace("\"inner_", "\"")).expect("a temporary file can be written");
     let bindings = Builder::new()
         .with_config(config())
-        .with_src(plain.path())
+        .with_src(source)
         .generate()
         .expect("the C layer can be parsed");
     let mut text = Vec::new();

@@ -171,7 +171,7 @@ fn configure(tree: TreeRef) -> Result<()> {
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create(
     r#type: c_int,
     comm: MPI_Comm,
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn redset_create(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_single")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_single(
     comm: MPI_Comm,
     group: *const c_char,
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn redset_create_single(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_partner")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_partner(
     comm: MPI_Comm,
     group: *const c_char,
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn redset_create_partner(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_xor")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_xor(
     comm: MPI_Comm,
     group: *const c_char,
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn redset_create_xor(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_rs")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_rs(
     comm: MPI_Comm,
     group: *const c_char,
@@ -323,7 +323,7 @@ fn check_settings(comm: &impl Comm) -> Result<()> {
 ///
 /// # Collective
 /// Called by all ranks of the communicator it was made from.
-#[unsafe(export_name = "inner_redset_delete")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
     status(|| {
         if d.is_null() {
@@ -343,7 +343,7 @@ pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(export_name = "inner_redset_apply")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_apply(
     numfiles: c_int,
     files: *mut *const c_char,
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn redset_apply(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_recover")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_recover(
     comm: MPI_Comm,
     name: *const c_char,
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn redset_recover(
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(export_name = "inner_redset_unapply")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_unapply(name: *const c_char, d: redset) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {

@@ -1,6 +1,5 @@
 /* Process recovery, what Rust cannot do: the error handler of MPI, the jump, the user's callbacks. Rust decides
  * (src/capi/fenix_recovery.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
-#include "raise.h"
 #include "fenix.h"
 
 #include <stdarg.h>
@@ -35,8 +34,6 @@ void inner_fenix_postinit(int* error);
 int inner_fenix_next_callback(struct callback* next);
 int inner_fenix_on_error(MPI_Comm comm, int code, int constructs);
 jmp_buf* inner_fenix_resume(void);
-INNER(Fenix_Process_detect_failures);
-INNER(Fenix_Finalize);
 
 static void print_unhandled(int code)
 {
@@ -120,14 +117,4 @@ void __fenix_postinit(int* error)
   struct callback next;
   inner_fenix_postinit(error);
   while (inner_fenix_next_callback(&next)) next.function(next.comm, next.error, next.data);
-}
-
-int Fenix_Process_detect_failures(int do_recovery)
-{
-  return stanchion_raised(inner_Fenix_Process_detect_failures(do_recovery));
-}
-
-int Fenix_Finalize(void)
-{
-  return stanchion_raised(inner_Fenix_Finalize());
 }
