@@ -114,6 +114,9 @@ endfunction()
 function(stanchion_add_filter name library)
   set(source "${PROJECT_BINARY_DIR}/link/${name}/stubs.c")
   set(text "/* Made from symbols.in: never called, never read. */\n")
+  if(library STREQUAL "stanchion")
+    string(APPEND text "#include <mpi.h>\n")
+  endif()
   foreach(symbol IN LISTS ARGN)
     if(STANCHION_SIZE_OF_${symbol})
       string(APPEND text "extern const char ${symbol}[${STANCHION_SIZE_OF_${symbol}}] __attribute__((aligned));\n"
@@ -130,6 +133,7 @@ function(stanchion_add_filter name library)
     BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN"
     INSTALL_RPATH_USE_LINK_PATH OFF)
+  target_include_directories(${name} PRIVATE ${MPI_C_INCLUDE_DIRS})
   target_link_options(${name} PRIVATE -nostdlib
     "LINKER:--filter=lib${library}.so.${PROJECT_VERSION_MAJOR}" "LINKER:--enable-new-dtags")
 endfunction()

@@ -11,7 +11,7 @@ use super::redset::{
     REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, REDSET_FAILURE,
     REDSET_SUCCESS, hand_out, natural, needed, paths, redset_filelist, remembered, status,
 };
-use super::{error, guard, ptr};
+use super::{error, guard, ptr, redset_internal};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 use crate::comm::{self, Comm, Verdict};
 use crate::kvtree::{RawTree as kvtree, TreeRef};
@@ -157,6 +157,7 @@ pub unsafe extern "C" fn redset_config(config: *const kvtree) -> *mut kvtree {
 fn configure(tree: TreeRef) -> Result<()> {
     let changed = Config::current().changed_by(tree)?;
     changed.set();
+    redset_internal::settings::show(&changed);
     if changed.debug > 0 && tree.get(c"DEBUG").is_some() {
         log::set_default_level(log::Level::Error);
     }
