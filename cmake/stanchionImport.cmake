@@ -24,6 +24,10 @@ function(stanchion_import package target library)
   if("MPI" IN_LIST ARGN)
     list(APPEND dependencies MPI::MPI_${stanchion_language})
     list(REMOVE_ITEM definitions MPI)
+  endif()
+  set(archive ${library})
+  if(package STREQUAL "PIO")
+    set(archive pioc) # the one that is linked with the file libraries
     set(static_dependencies ${stanchion_file_libs} ${static_dependencies})
   endif()
 
@@ -37,7 +41,7 @@ function(stanchion_import package target library)
 
   add_library(${package}::${target}-static STATIC IMPORTED)
   set_target_properties(${package}::${target}-static PROPERTIES
-    IMPORTED_LOCATION "${stanchion_libdir}/lib${library}.a"
+    IMPORTED_LOCATION "${stanchion_libdir}/lib${archive}.a"
     INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
     INTERFACE_COMPILE_DEFINITIONS "${definitions}"
     INTERFACE_LINK_LIBRARIES "${static_dependencies};${dependencies}")
