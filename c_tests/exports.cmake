@@ -1,17 +1,17 @@
 # The libraries export what symbols.in lists, no more and no less, and carry the right SONAME.
 
+# add_names_test(<test> <shared|static> <target> <library whose names it has>)
+function(add_names_test test kind target library)
+  add_test(NAME exports.${test}.${kind}
+           COMMAND "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" -DKIND=${kind} "-DLIBRARY=$<TARGET_FILE:${target}>"
+                   "-DNAMES=${PROJECT_BINARY_DIR}/link/${library}/names.txt"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/check_exports.cmake")
+  set_tests_properties(exports.${test}.${kind} PROPERTIES LABELS serial)
+endfunction()
+
 function(add_export_test library)
-  foreach(kind shared static)
-    set(target ${library})
-    if(kind STREQUAL "static")
-      set(target ${library}-static)
-    endif()
-    add_test(NAME exports.${library}.${kind}
-             COMMAND "${CMAKE_COMMAND}" "-DNM=${CMAKE_NM}" -DKIND=${kind} "-DLIBRARY=$<TARGET_FILE:${target}>"
-                     "-DNAMES=${PROJECT_BINARY_DIR}/link/${library}/names.txt"
-                     -P "${CMAKE_CURRENT_SOURCE_DIR}/check_exports.cmake")
-    set_tests_properties(exports.${library}.${kind} PROPERTIES LABELS serial)
-  endforeach()
+  add_names_test(${library} shared ${library} ${library})
+  add_names_test(${library} static ${library}-static ${library})
   add_test(NAME soname.${library} COMMAND "${CMAKE_READELF}" -d "$<TARGET_FILE:${library}>")
   set_tests_properties(soname.${library} PROPERTIES
     LABELS serial PASS_REGULAR_EXPRESSION "SONAME[^\n]*\\[lib${library}\\.so\\.${PROJECT_VERSION_MAJOR}\\]")
@@ -42,4 +42,7 @@ if(STANCHION_MPI)
   foreach(library kvtree redset rankstr fenix pioc)
     add_filter_test(${library} "${STANCHION_SHOWN_${library}}")
   endforeach()
+  if(STANCHION_FILE_LIBS)
+    add_names_test(pioc static pioc-static stanchion)
+  endif()
 endif()

@@ -7,16 +7,16 @@ if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "objcopy (binutils) was not found; set CMAKE_OBJCOPY.")
 endif()
 
-# stanchion_add_library(<name> CRATE <cargo name> SHIM <sources> EXPORTS <names> [LINK <targets>] [FILE_LIBS <files>])
+# stanchion_add_library(<name> CRATE <cargo name> SHIM <sources> EXPORTS <names> [LINK <targets>])
 # Targets <name> (shared) and <name>-static.
 function(stanchion_add_library name)
-  cmake_parse_arguments(ARG "" "CRATE" "SHIM;EXPORTS;LINK;FILE_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "CRATE" "SHIM;EXPORTS;LINK" ${ARGN})
   set(directory "${PROJECT_BINARY_DIR}/link/${name}")
   stanchion_write_exports("${directory}" ${ARG_EXPORTS})
   stanchion_shim_objects(${name}_shim SHIM ${ARG_SHIM} LINK ${ARG_LINK})
   stanchion_one_object(${name} ${ARG_CRATE} "${directory}")
-  stanchion_shared(${name} "${directory}" "${ARG_LINK}" ${ARG_FILE_LIBS})
-  stanchion_static(${name} "${directory}" ${ARG_FILE_LIBS})
+  stanchion_shared(${name} "${directory}" "${ARG_LINK}")
+  stanchion_static(${name} "${directory}")
   foreach(target ${name} ${name}-static)
     if(ARG_LINK)
       stanchion_interface(${target} MPI REDSET_ENABLE_MPI)
@@ -83,14 +83,39 @@ function(stanchion_shared name directory link)
     "LINKER:-z,defs" "LINKER:--gc-sections" "LINKER:--as-needed"
     # Calls between our own functions stay inside, even beside another library with the same names.
     "LINKER:-Bsymbolic-functions")
-  target_link_libraries(${name} PRIVATE ${link} ${ARGN} ${STANCHION_NATIVE_LIBS})
+  target_link_libraries(${name} PRIVATE ${link} ${STANCHION_NATIVE_LIBS})
 endfunction()
 
 function(stanchion_static name directory)
   add_library(${name}-static STATIC "${directory}/static.o")
   add_dependencies(${name}-static ${name}_object)
   set_target_properties(${name}-static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name})
-  target_link_libraries(${name}-static INTERFACE ${ARGN} ${STANCHION_NATIVE_LIBS})
+  target_link_libraries(${name}-static INTERFACE ${STANCHION_NATIVE_LIBS})
+endfunction()
+
+# stanchion_add_pio_archive(): libpioc.a, the one archive that is linked with the file libraries: libstanchion.a's object and the
+# table of their functions. Target pioc-static. The table is compiled in any case: it compares their headers with calls.in.
+function(stanchion_add_pio_archive)
+  set(directory "${PROJECT_BINARY_DIR}/link/pioc")
+  set(object "${PROJECT_BINARY_DIR}/link/stanchion/static.o")
+  stanchion_write_calls("${directory}/calls.c" ${STANCHION_FILE_NAMES})
+  stanchion_shim_objects(stanchion_file_calls SHIM "${directory}/calls.c" LINK MPI::MPI_C)
+  target_include_directories(stanchion_file_calls PRIVATE "${PROJECT_SOURCE_DIR}/src/shim")
+  target_include_directories(stanchion_file_calls SYSTEM PRIVATE ${STANCHION_FILE_INCLUDES})
+  set(table "$<TARGET_OBJECTS:stanchion_file_calls>")
+  add_custom_command(
+    OUTPUT "${directory}/static.o"
+    COMMAND "${CMAKE_C_COMPILER}" -r -nostdlib -o "${directory}/all.o" "${object}" "${table}"
+    COMMAND "${CMAKE_OBJCOPY}" --localize-symbol=stanchion_linked_calls "${directory}/all.o" "${directory}/static.o"
+    COMMAND "${CMAKE_COMMAND}" -E remove "${directory}/all.o"
+    DEPENDS stanchion_object "${object}" stanchion_file_calls "${table}"
+    COMMENT "Joining stanchion and the table of the file libraries"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  add_library(pioc-static STATIC "${directory}/static.o")
+  set_target_properties(pioc-static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME pioc)
+  target_link_libraries(pioc-static INTERFACE
+    "$<BUILD_INTERFACE:${STANCHION_FILE_LIBS}>" "$<INSTALL_INTERFACE:${STANCHION_FILE_LINK_FLAGS}>" ${STANCHION_NATIVE_LIBS})
+  stanchion_interface(pioc-static MPI)
 endfunction()
 
 # stanchion_interface(<target> [MPI] [<macro>...]): what programs that use the library need, here and where it is installed.

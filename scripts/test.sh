@@ -71,19 +71,20 @@ all_features=mpi,pnetcdf,netcdf,faults
 # check_cargo <command> <arguments...>: with profile, directory and environment of the C library on Open MPI 4, so that
 # nothing is compiled twice.
 check_cargo() {
-  local command=$1 libclang
+  local command=$1
   shift
-  libclang=$(sed -n 's/^STANCHION_LIBCLANG:FILEPATH=//p' "$work/openmpi/CMakeCache.txt")
   CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
-    LIBCLANG_PATH=$(dirname "$libclang") cargo "$command" --locked --profile ci "$@"
+    LIBCLANG_PATH=$(dirname "$(cached STANCHION_LIBCLANG)") STANCHION_NETCDF_NAMES=$(cached STANCHION_NETCDF_NAMES) \
+    STANCHION_PNETCDF_NAMES=$(cached STANCHION_PNETCDF_NAMES) cargo "$command" --locked --profile ci "$@"
 }
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/openmpi/CMakeCache.txt"; }
 
 # Tests and benches with no features and with all; the library as CMake may ask for it.
 lints() {
   local features
   check_cargo clippy --all-targets -- -D warnings
   check_cargo clippy --all-targets --features $all_features -- -D warnings
-  for features in "" mpi mpi,netcdf mpi,pnetcdf,netcdf mpi,pnetcdf,netcdf,pio_ncar; do
+  for features in "" mpi mpi,netcdf,linked mpi,pnetcdf,netcdf,linked mpi,pnetcdf,netcdf,linked,pio_ncar; do
     check_cargo clippy --lib --bins --features "reserve,$features" -- -D warnings
   done
 }

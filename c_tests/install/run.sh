@@ -39,7 +39,7 @@ case_cmake_c() {
   cmake_project c
   for program in base own_base serial redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi own_mpi redset own_redset fenix_client own_fenix pio; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi own_mpi redset own_redset fenix_client own_fenix pio own_pio; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -94,6 +94,16 @@ case_pkgconfig_static() {
       --libs-only-other pio | sed "s/-lpioc//") -o pio
     needs_no_stanchion pio
     run_mpi pio
+    # PIO's own archive is linked with the file libraries; all others load them, if they use them at all.
+    run "$MPICC" "$here/pio.c" -I"$PREFIX/include" "$libdir/libstanchion.a" $(pkg-config --static --libs-only-l \
+      --libs-only-other stanchion | sed "s/-lstanchion//") -o own_pio
+    needs_no_stanchion own_pio
+    needs_no_file_library own_pio
+    needs_no_file_library fenix
+    if [ "$FILE_LIBRARIES" != 0 ] && getconf GNU_LIBC_VERSION; then
+      loads_file_library own_pio
+      if loads_file_library pio; then return 1; fi
+    fi
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
     needs_no_stanchion mpi
@@ -102,6 +112,15 @@ case_pkgconfig_static() {
 }
 needs_no_stanchion() {
   if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset|fenix|pioc)'; then return 1; fi
+}
+
+needs_no_file_library() {
+  if readelf -d "$1" | grep -E 'NEEDED.*netcdf'; then return 1; fi
+}
+# Whether it asks the loader for one while it runs, which glibc's loader tells.
+loads_file_library() {
+  LD_DEBUG=files run_mpi "$1" 2>loader.txt
+  grep -E 'file=[^ ]*netcdf.*(dynamically loaded by|direct_opencount)' loader.txt
 }
 
 # What a Makefile written for upstream says.

@@ -11,7 +11,8 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether this library can write and read files in that way.
+/// Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
+/// this call does.
 ///
 /// # Returns
 /// 1 or 0.
@@ -23,7 +24,8 @@ pub extern "C" fn PIOc_iotype_available(iotype: c_int) -> c_int {
 /// Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
 ///
 /// # Returns
-/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type.
+/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or
+/// an I/O task cannot load what it needs.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.

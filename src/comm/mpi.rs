@@ -11,6 +11,7 @@
 
 mod datatype;
 mod delivery;
+mod entry;
 mod failure;
 mod flight;
 mod info;
@@ -31,6 +32,7 @@ pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request,
 
 use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
 pub use datatype::{Datatype, Number, null_datatype};
+pub use entry::{ENTRY_NAME, entry};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
 use flight::Flight;
