@@ -177,7 +177,8 @@ fn a_file_that_is_given_twice_is_protected_once() {
     let job = Job::new(Scheme::Xor, 3, vec![vec![1000]; 3]);
     let applied = job.run(|comm| {
         let rank = comm.rank();
-        let redset = create(&comm, job.scheme, None, job.min_size)?;
+        let group = format!("node{rank}");
+        let redset = create(&comm, job.scheme, Some(group.as_bytes()), job.min_size)?;
         let files = job.originals(rank);
         redset.apply(&[&files[..], &files].concat(), &job.name(rank))
     });
