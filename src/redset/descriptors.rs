@@ -275,6 +275,17 @@ mod tests {
         assert_eq!(newest_of_all(&[vec![A, B], vec![B, A]]), Some(B));
     }
 
+    /// The usual case: the same sets, again and again.
+    #[test]
+    fn applies_of_one_layout_differ_by_their_generations() {
+        let again = Key { layout: 1, ..B };
+        assert_eq!(newest_of_all(&[vec![again], vec![A], vec![again]]), None);
+        let stale = [vec![again], vec![A, again], vec![again]];
+        assert_eq!(newest_of_all(&stale), Some(again));
+        let ahead = [vec![again, A], vec![A], vec![A]];
+        assert_eq!(newest_of_all(&ahead), Some(A));
+    }
+
     #[test]
     fn where_counters_do_not_tell_most_ranks_decide() {
         let again = Key {
