@@ -172,6 +172,8 @@ fn files_of_a_larger_job_return() -> Vec<RedsetLife> {
     schemes.into_iter().flat_map(returned).collect()
 }
 
+/// Two ranks of a set had lost a snapshot in which the member was not stored, one after the other; the second could not
+/// get back what it had stored since.
 fn a_rank_is_new_when_a_member_is_first_stored() -> FenixLife {
     use fenix::{Call, Step};
     let work = |calls| Step::Work {
