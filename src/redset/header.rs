@@ -212,13 +212,14 @@ impl Record {
             Some(_) => Some(parse_checksum(tree.value(CHECKSUM)?)?),
             None => None,
         };
-        let number = |key: &CStr| -> Result<u32> { Ok(below(tree, key, 1 << 32)? as u32) };
+        // The last number of 32 bits is no user and no group: for chown it says that there is none to set.
+        let owner = |key: &CStr| -> Result<u32> { Ok(below(tree, key, u32::MAX.into())? as u32) };
         Ok(Record {
             path: OsStr::from_bytes(entry.key_bytes()).into(),
             attributes: Attributes {
-                mode: number(c"MODE")?,
-                uid: number(c"UID")?,
-                gid: number(c"GID")?,
+                mode: below(tree, c"MODE", 1 << 32)? as u32,
+                uid: owner(c"UID")?,
+                gid: owner(c"GID")?,
                 size: below(tree, c"SIZE", LONGEST)?,
                 atime: time(c"ATIME_SECS", c"ATIME_NSECS")?,
                 mtime: time(c"MTIME_SECS", c"MTIME_NSECS")?,

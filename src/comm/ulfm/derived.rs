@@ -12,7 +12,8 @@
 //! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. (One
 //! that MPI_Comm_idup is making when another call meets a failure cannot be told from the others.) After the repair those
 //! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
-//! an error that a stale one raises, say for a request that was open, has been repaired already.
+//! an error that a stale one raises, say for a request that was open, has been repaired already. Nobody waits in a stale
+//! one, so the next failure leaves it alone.
 //!
 //! Out of reach are communicators whose handler the program has replaced, and those that it made of others, such as the
 //! world. Windows and files have handlers of their own.
@@ -43,13 +44,14 @@ fn resilient() -> Vec<MPI_Comm> {
     found
 }
 
-/// Those that nobody has revoked yet, as far as they are complete.
+/// Those that nobody has revoked yet, as far as they are complete. Stale ones may not be: what interrupted the making of
+/// one of them was an earlier failure.
 pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
     let mut found = match complete {
         Complete::Unknown => return Vec::new(),
         Complete::All | Complete::AllButNewest => resilient(),
     };
-    found.retain(|comm| !is_revoked(*comm));
+    found.retain(|comm| !is_revoked(*comm) && !is_stale(*comm));
     if complete == Complete::AllButNewest {
         found.pop();
     }
