@@ -1,12 +1,18 @@
-/* fenix_kill <mode> <spares> <directory> <what: letters>
+/* fenix_kill <mode> <spares> <directory> <what: letters> [<rank of the world> <when: letter> <calls>]...
  * An iterating code with a checkable answer that stores its data now and then, while someone kills ranks. Each rank
  * that ends says whether the answer is right, or which error kept it from one. Letters: s works in communicators
  * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump. When
- * ranks are lost for good the computation starts again with those that are left. */
+ * ranks are lost for good the computation starts again with those that are left.
+ *
+ * A rank that is named at the end dies by its own hand, in a call of MPI that recovery uses, after so many others: r
+ * counts them from the moment when it hears of a failure, f from its Fenix_Finalize on. So it dies in the midst of
+ * what a kill from outside hardly ever hits. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
+#include <mpi-ext.h>
 #include <fenix.h>
 #include <stanchion.h>
+#include <signal.h>
 #include <time.h>
 #include "check.h"
 
@@ -21,6 +27,58 @@ static int iteration;
 static volatile int recoveries;
 static int seen;
 static unsigned long long values[LENGTH], left[LENGTH];
+
+/* When this rank dies by its own hand, if it does, and how many calls it makes before. */
+static char dies_when;
+static int calls_left, counts, shrinks;
+
+static void pass(void)
+{
+  if (counts && calls_left-- == 0) kill(getpid(), SIGKILL);
+}
+
+static void hear_of_failure(void) { counts |= dies_when == 'r'; }
+
+/* The library's calls come by here. */
+int MPIX_Comm_revoke(MPI_Comm given)
+{
+  hear_of_failure();
+  pass();
+  return PMPIX_Comm_revoke(given);
+}
+
+/* The first one is that of Fenix_Init; a spare hears of a failure by being asked for the second. */
+int MPIX_Comm_shrink(MPI_Comm given, MPI_Comm* made)
+{
+  if (++shrinks > 1) hear_of_failure();
+  pass();
+  return PMPIX_Comm_shrink(given, made);
+}
+
+int MPIX_Comm_agree(MPI_Comm given, int* flag)
+{
+  pass();
+  return PMPIX_Comm_agree(given, flag);
+}
+
+int MPI_Comm_split(MPI_Comm given, int color, int key, MPI_Comm* made)
+{
+  pass();
+  return PMPI_Comm_split(given, color, key, made);
+}
+
+int MPI_Comm_dup(MPI_Comm given, MPI_Comm* made)
+{
+  pass();
+  return PMPI_Comm_dup(given, made);
+}
+
+int MPI_Allgather(const void* mine, int count, MPI_Datatype type, void* all, int count_of_each, MPI_Datatype type_of_each,
+                  MPI_Comm given)
+{
+  pass();
+  return PMPI_Allgather(mine, count, type, all, count_of_each, type_of_each, given);
+}
 
 /* In files, since the launcher may lose output when ranks die. */
 static void leave(const char* what, int number, const char* text)
@@ -41,6 +99,15 @@ static void leave_pid(void)
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   snprintf(text, sizeof text, "%ld", (long)getpid());
   leave("pid", world_rank, text);
+}
+
+static void set_end(int world_rank, char when, int calls)
+{
+  int own;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  if (own != world_rank) return;
+  dies_when = when;
+  calls_left = calls;
 }
 
 static void end(const char* text)
@@ -105,15 +172,20 @@ static int resumed(void)
          good("attr_set", Fenix_Data_member_attr_set(GROUP, ITERATION, FENIX_DATA_MEMBER_ATTRIBUTE_BUFFER, &iteration, &flag));
 }
 
-/* Neighbours in pairs, and a ring of all: by different constructors. */
+/* Neighbours in pairs, and a ring of all: by different constructors. One that a failure interrupts may leave a handle
+ * behind that is none, so it is not kept before the constructor has succeeded. */
 static int derived(void)
 {
+  MPI_Comm pair, ring;
   if (!derives) return 1;
   if (frees && half != MPI_COMM_NULL) MPI_Comm_free(&half);
   if (frees && row != MPI_COMM_NULL) MPI_Comm_free(&row);
   half = row = MPI_COMM_NULL;
-  return good("MPI_Comm_split", MPI_Comm_split(comm, rank / 2, rank, &half)) &&
-         good("MPI_Cart_create", MPI_Cart_create(comm, 1, (int[]){size}, (int[]){1}, 0, &row));
+  if (!good("MPI_Comm_split", MPI_Comm_split(comm, rank / 2, rank, &pair))) return 0;
+  half = pair;
+  if (!good("MPI_Cart_create", MPI_Cart_create(comm, 1, (int[]){size}, (int[]){1}, 0, &ring))) return 0;
+  row = ring;
+  return 1;
 }
 
 /* Who waits for its neighbour here does not hear of a failure elsewhere. */
@@ -161,8 +233,9 @@ static int worked(int* mine)
   while (iteration < STEPS)
     if (!stepped()) return 0;
   *mine = iteration == STEPS && is_right();
-  return good("MPI_Allreduce", MPI_Allreduce(mine, &all, 1, MPI_INT, MPI_MIN, comm)) &&
-         good("Fenix_Finalize", Fenix_Finalize());
+  if (!good("MPI_Allreduce", MPI_Allreduce(mine, &all, 1, MPI_INT, MPI_MIN, comm))) return 0;
+  counts |= dies_when == 'f';
+  return good("Fenix_Finalize", Fenix_Finalize());
 }
 
 int main(int argc, char** argv)
@@ -176,6 +249,7 @@ int main(int argc, char** argv)
   derives = strpbrk(argv[4], "sf") != NULL;
   frees = strchr(argv[4], 'f') != NULL;
   returns = strchr(argv[4], 'n') != NULL;
+  for (int i = 5; i + 2 < argc; i += 3) set_end(atoi(argv[i]), argv[i + 1][0], atoi(argv[i + 2]));
   leave_pid();
   MPI_Info_create(&info);
   if (returns) MPI_Info_set(info, "FENIX_RESUME_MODE", "NO_JUMP");

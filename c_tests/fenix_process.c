@@ -519,6 +519,25 @@ static void blocked_derived(void)
   works(4);
 }
 
+/* A failure interrupts the making of a communicator, and later there is another failure: what the first one has left
+ * behind incomplete must not be revoked then, either. */
+static void incomplete(void)
+{
+  static MPI_Comm part;
+  MPI_Group all;
+  int sum = 0;
+  works(4);
+  MPI_Comm_group(comm, &all);
+  MPI_Allreduce(&start_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  /* 0, 1, 2, 3 at first; then rank 1 was the spare 5, rank 2 was 4. */
+  if (sum == 6 && rank == 1) nap(200), die();
+  if (sum == 6) MPI_Comm_create(comm, all, &part);
+  if (sum == 10 && rank == 2) die();
+  if (sum == 10) MPI_Barrier(comm);
+  CHECK_INT(sum, 12);
+  MPI_Group_free(&all);
+}
+
 /* Without a jump, one rank is in Fenix_Finalize while another has met a failure and goes back to work. */
 static void finalize_returns(void)
 {
@@ -600,6 +619,7 @@ static const struct scenario {
     {"arrays_midway", 4, 3, 0, arrays_midway},
     {"derived", 4, 1, 0, derived},
     {"blocked_derived", 4, 1, 0, blocked_derived},
+    {"incomplete", 4, 2, 0, incomplete},
     {"finalize_returns", 3, 1, 1, finalize_returns},
     {"shrink_policy", 4, 0, 0, shrink_policy},
     {"unhandled", 3, 1, 0, unhandled},

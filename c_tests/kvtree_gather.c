@@ -156,6 +156,27 @@ static void much_then_little(void)
   kvtree_delete(&tree);
 }
 
+/* The third set has the names of the first. */
+static void an_old_file_among_new_ones(void)
+{
+  kvtree* tree = small(rank);
+  writes("turns", tree);
+  if (rank == 0) CHECK_INT(link("turns.0.0", "old"), 0);
+  for (int i = 0; i < 2; i++) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    writes("turns", tree);
+  }
+  holds("turns", tree);
+  if (rank == 0) CHECK_INT(rename("old", "turns.0.0"), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  kvtree* read = kvtree_new();
+  CHECK(kvtree_read_scatter("turns", read, MPI_COMM_WORLD) != KVTREE_SUCCESS);
+  CHECK_INT(kvtree_size(read), 0);
+  CHECK(kvtree_read_scatter_single("turns", read) != KVTREE_SUCCESS);
+  kvtree_delete(&read);
+  kvtree_delete(&tree);
+}
+
 static void written_by_one_process(const char* per_file)
 {
   setenv("KVTREE_ENTRIES_PER_FILE", per_file, 1);
@@ -207,6 +228,22 @@ static void same_bytes(const char* file, const char* golden)
   fclose(b);
 }
 
+/* Ours has one key more. */
+static void same_but_for_the_generation(const char* file, const char* golden)
+{
+  kvtree* tree = kvtree_new();
+  CHECK_INT(kvtree_read_file(file, tree), KVTREE_SUCCESS);
+  CHECK(kvtree_get(tree, "GENERATION") != NULL);
+  kvtree_unset(tree, "GENERATION");
+  kvtree* theirs = kvtree_new();
+  CHECK_INT(kvtree_read_file(golden, theirs), KVTREE_SUCCESS);
+  CHECK_INT(kvtree_write_file("ours.kv", tree), KVTREE_SUCCESS);
+  CHECK_INT(kvtree_write_file("theirs.kv", theirs), KVTREE_SUCCESS);
+  same_bytes("ours.kv", "theirs.kv");
+  kvtree_delete(&tree);
+  kvtree_delete(&theirs);
+}
+
 static void like_the_original(const char* golden)
 {
   const char* set = size == 2 ? "single_n2" : size == 4 ? "xor_n4" : size == 5 ? "partner_n5_k2" : NULL;
@@ -220,14 +257,14 @@ static void like_the_original(const char* golden)
   kvtree_util_set_bytecount(tree, "SIZE", 123456789UL + (unsigned long)rank);
   kvtree_util_set_crc32(tree, "CRC", 0xdeadbeefUL >> rank);
 
-  /* Theirs is read; ours has the same bytes. */
+  /* Theirs is read; ours has the same keys in the same order. */
   snprintf(path, sizeof path, "%s/%s/gather", golden, set);
   holds(path, tree);
   writes("gather", tree);
   if (rank == 0) {
-    same_bytes("gather", path);
+    same_but_for_the_generation("gather", path);
     snprintf(path, sizeof path, "%s/%s/gather.0.0", golden, set);
-    same_bytes("gather.0.0", path);
+    same_but_for_the_generation("gather.0.0", path);
     snprintf(path, sizeof path, "%s/%s/tree.kv", golden, set);
     CHECK_INT(kvtree_write_file("tree.kv", tree), KVTREE_SUCCESS);
     same_bytes("tree.kv", path);
@@ -245,6 +282,7 @@ int main(int argc, char** argv)
   of_some_ranks_only();
   little();
   much_then_little();
+  an_old_file_among_new_ones();
   written_by_one_process("1");
   written_by_one_process("3");
   like_the_original(argv[1]);

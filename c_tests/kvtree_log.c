@@ -1,11 +1,12 @@
-/* Messages that nobody can read: standard error is full, then closed. A call returns its code all the same, also from
- * a handler that runs at exit. */
+/* Messages that nobody can read: standard error is full, then closed, then a pipe without a reader. A call returns its code
+ * all the same, also from a handler that runs at exit, and no signal is left behind. */
 #define _POSIX_C_SOURCE 200809L
 #include "kvtree.h"
 #include "stanchion.h"
 #include "check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 static int fails_and_returns(void)
@@ -38,6 +39,39 @@ static void with_standard_error(int other)
   CHECK(strstr(text, "no/such/file") != NULL);
 }
 
+static void is_pending_and_blocked(int* pending, int* blocked)
+{
+  sigset_t set;
+  sigpending(&set);
+  *pending = sigismember(&set, SIGPIPE);
+  sigprocmask(SIG_BLOCK, NULL, &set);
+  *blocked = sigismember(&set, SIGPIPE);
+}
+
+/* The signal would end this process. One that the program itself waits for stays. */
+static void with_a_pipe_that_nobody_reads(void)
+{
+  int ends[2], pending, blocked;
+  sigset_t own;
+  CHECK_INT(pipe(ends), 0);
+  close(ends[0]);
+  with_standard_error(ends[1]);
+  is_pending_and_blocked(&pending, &blocked);
+  CHECK_INT(pending, 0);
+  CHECK_INT(blocked, 0);
+  sigemptyset(&own);
+  sigaddset(&own, SIGPIPE);
+  sigprocmask(SIG_BLOCK, &own, NULL);
+  raise(SIGPIPE);
+  with_standard_error(ends[1]);
+  is_pending_and_blocked(&pending, &blocked);
+  CHECK_INT(pending, 1);
+  CHECK_INT(blocked, 1);
+  sigwait(&own, &pending);
+  sigprocmask(SIG_UNBLOCK, &own, NULL);
+  close(ends[1]);
+}
+
 int main(void)
 {
   atexit(at_exit);
@@ -46,6 +80,7 @@ int main(void)
   CHECK(full >= 0);
   with_standard_error(full);
   with_standard_error(-1);
+  with_a_pipe_that_nobody_reads();
   int result = check_result();
   /* The handler at exit finds it full as well. */
   if (!result) dup2(full, STDERR_FILENO);

@@ -1,5 +1,7 @@
 //! Inputs: bytes changed at random, and trees changed where it hurts, with a right checksum.
 
+use std::borrow::Cow;
+
 /// A generator of numbers that is the same everywhere (splitmix64).
 pub struct Random(u64);
 
@@ -98,9 +100,10 @@ const SIZE: std::ops::Range<usize> = 8..16;
 /// A file that begins with a tree, taken apart.
 #[derive(Clone)]
 pub struct TreeFile {
-    header: Vec<u8>,
-    pub tree: Vec<Node>,
-    pub data: Vec<u8>,
+    bytes: Vec<u8>,
+    tree: Vec<Node>,
+    /// Where the bytes behind the tree begin.
+    data: usize,
 }
 
 impl TreeFile {
@@ -109,18 +112,23 @@ impl TreeFile {
     pub fn of(bytes: &[u8]) -> TreeFile {
         let size = u64::from_be_bytes(bytes[SIZE].try_into().unwrap()) as usize;
         TreeFile {
-            header: bytes[..HEADER].to_vec(),
+            bytes: bytes.to_vec(),
             tree: nodes(&mut &bytes[HEADER..size]),
-            data: bytes[size..].to_vec(),
+            data: size,
         }
     }
 
+    /// As the file was.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// With sizes and checksum as they must be.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.header.clone();
+    pub fn packed(&self) -> Vec<u8> {
+        let mut bytes = self.bytes[..HEADER].to_vec();
         pack(&self.tree, &mut bytes);
         seal(&mut bytes);
-        bytes.extend(&self.data);
+        bytes.extend(&self.bytes[self.data..]);
         bytes
     }
 }
@@ -183,19 +191,40 @@ const WORDS: [&str; 10] = [
     "SINGLE", "PARTNER", "XOR", "RS", "REPLICAS", "CKSUM", "CRC32", "", "x", "RANK",
 ];
 
-/// Changes one or two things in some of the files, or the same thing in all. Paths stay as they are: targets write.
-pub fn change(files: &mut [TreeFile], choices: &mut Choices) {
+/// Changes one or two things in some of the files, or the same thing in all, and returns the bytes of each. Paths stay as
+/// they are: targets write.
+pub fn change<'a>(files: &[&'a TreeFile], choices: &mut Choices) -> Vec<Cow<'a, [u8]>> {
+    let mut files: Vec<_> = files.iter().map(|file| Cow::Borrowed(*file)).collect();
     for _ in 0..=choices.below(2) {
         if choices.below(3) == 0 {
-            everywhere(files, choices);
-        } else if let Some(index) = (!files.is_empty()).then(|| choices.below(files.len())) {
-            once(&mut files[index].tree, choices);
+            everywhere(&mut files, choices);
+        } else if !files.is_empty() {
+            let index = choices.below(files.len());
+            once(&mut files[index].to_mut().tree, choices);
         }
     }
+    let bytes = files.into_iter().map(|file| match file {
+        Cow::Borrowed(untouched) => Cow::Borrowed(untouched.bytes()),
+        Cow::Owned(changed) => Cow::Owned(changed.packed()),
+    });
+    bytes.collect()
+}
+
+/// All nodes, parents first.
+fn all(list: &[Node]) -> Vec<&Node> {
+    fn gather<'a>(list: &'a [Node], nodes: &mut Vec<&'a Node>) {
+        for node in list {
+            nodes.push(node);
+            gather(&node.below, nodes);
+        }
+    }
+    let mut nodes = Vec::new();
+    gather(list, &mut nodes);
+    nodes
 }
 
 /// Calls `act` with every node, parents first.
-pub fn each(list: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
+fn each(list: &mut [Node], act: &mut dyn FnMut(&mut Node)) {
     for node in list {
         act(node);
         each(&mut node.below, act);
@@ -206,30 +235,22 @@ fn is_path(key: &[u8]) -> bool {
     key.iter().any(|byte| b"/.".contains(byte))
 }
 
-fn count(list: &mut [Node]) -> usize {
-    let mut count = 0;
-    each(list, &mut |_| count += 1);
-    count
-}
-
 /// Gives all values of one key the same new value.
-fn everywhere(files: &mut [TreeFile], choices: &mut Choices) {
+fn everywhere(files: &mut [Cow<TreeFile>], choices: &mut Choices) {
     let value = new_key(choices, &[]);
-    let mut names = Vec::new();
-    for file in files.iter_mut() {
-        each(&mut file.tree, &mut |node| {
-            if matches!(&node.below[..], [only] if only.below.is_empty()) {
-                names.push(node.key.clone());
-            }
-        });
-    }
+    let nodes = files.iter().flat_map(|file| all(&file.tree));
+    let mut names: Vec<_> = nodes
+        .filter(|node| matches!(&node.below[..], [only] if only.below.is_empty()))
+        .map(|node| &node.key)
+        .collect();
     names.sort();
     names.dedup();
-    let Some(name) = (!names.is_empty()).then(|| choices.of(&names).clone()) else {
+    if names.is_empty() {
         return;
-    };
+    }
+    let name = choices.of(&names).to_vec();
     for file in files {
-        each(&mut file.tree, &mut |node| {
+        each(&mut file.to_mut().tree, &mut |node| {
             if node.key == name && node.below.len() == 1 && !is_path(&node.below[0].key) {
                 node.below[0].key = value.clone();
             }
@@ -237,24 +258,23 @@ fn everywhere(files: &mut [TreeFile], choices: &mut Choices) {
     }
 }
 
-fn new_key(choices: &mut Choices, others: &[Vec<u8>]) -> Vec<u8> {
+fn new_key(choices: &mut Choices, others: &[&Node]) -> Vec<u8> {
     match choices.below(4) {
         0 => choices.of(&WORDS).as_bytes().to_vec(),
-        1 if !others.is_empty() => choices.of(others).clone(),
+        1 if !others.is_empty() => choices.of(others).key.clone(),
         _ => choices.of(&NUMBERS).as_bytes().to_vec(),
     }
 }
 
 /// Changes one node: its key, its children or the one after it.
 fn once(tree: &mut [Node], choices: &mut Choices) {
-    let mut others = Vec::new();
-    each(tree, &mut |node| others.push(node.clone()));
+    let others = all(tree);
     if others.is_empty() {
         return;
     }
-    let keys: Vec<_> = others.iter().map(|node| node.key.clone()).collect();
-    let (at, what) = (choices.below(count(tree)), choices.below(6));
-    let (key, other) = (new_key(choices, &keys), choices.of(&others).clone());
+    let (at, what) = (choices.below(others.len()), choices.below(6));
+    let (key, other) = (new_key(choices, &others), choices.of(&others));
+    let other = Node::clone(other);
     let child = choices.below(8);
     let mut number = 0;
     each(tree, &mut |node| {

@@ -7,6 +7,7 @@ use stanchion::comm::local;
 use stanchion::kvtree::{Tree, gather};
 use stanchion::redset::rebuild::{self, SetFiles};
 use stanchion::redset::{self, Descriptor, Scheme};
+use std::borrow::Cow;
 use std::ffi::{CString, OsStr};
 use std::fmt::Debug;
 use std::fs;
@@ -50,16 +51,30 @@ impl Seed {
         seed
     }
 
-    /// The trees whose paths fit, changed.
-    fn changed(&self, choices: &mut Choices, fits: fn(&Path) -> bool) -> Vec<(&Path, Vec<u8>)> {
-        let chosen = self.trees.iter().filter(|(path, _)| fits(path));
-        let (paths, mut files): (Vec<&Path>, Vec<_>) =
-            chosen.map(|(path, file)| (&**path, file.clone())).unzip();
-        change(&mut files, choices);
-        paths
-            .into_iter()
-            .zip(files.iter().map(TreeFile::to_bytes))
-            .collect()
+    /// The trees whose paths fit.
+    fn fitting(&self, fits: fn(&Path) -> bool) -> Vec<(&Path, &TreeFile)> {
+        let all = self.trees.iter().map(|(path, file)| (&**path, file));
+        all.filter(|(path, _)| fits(path)).collect()
+    }
+
+    /// Those, changed.
+    fn changed(
+        &self,
+        choices: &mut Choices,
+        fits: fn(&Path) -> bool,
+    ) -> Vec<(&Path, Cow<'_, [u8]>)> {
+        let (paths, files): (Vec<_>, Vec<_>) = self.fitting(fits).into_iter().unzip();
+        paths.into_iter().zip(change(&files, choices)).collect()
+    }
+
+    /// One of them, changed.
+    fn one_changed(
+        &self,
+        choices: &mut Choices,
+        fits: fn(&Path) -> bool,
+    ) -> (&Path, Cow<'_, [u8]>) {
+        let (path, file) = *choices.of(&self.fitting(fits));
+        (path, change(&[file], choices).remove(0))
     }
 }
 
@@ -114,9 +129,7 @@ static SEEDS: LazyLock<Vec<Seed>> = LazyLock::new(|| {
 
 /// A set that this library protects.
 fn applied(ranks: usize, scheme: Scheme) -> Seed {
-    clear(Path::new("."));
-    fs::create_dir_all("data").unwrap();
-    fs::create_dir_all("enc").unwrap();
+    clear_set();
     local::run(ranks, |comm| {
         let rank = comm.rank();
         let file = PathBuf::from(format!("data/r{rank}_f0.bin"));
@@ -139,36 +152,71 @@ fn clear(directory: &Path) {
     }
 }
 
-/// Brings a set into the current directory, which is of this program alone: changed, and without the files of a few ranks.
-fn bring(choices: &mut Choices, fits: fn(&Path) -> bool) -> (&'static Seed, usize) {
-    let seed = choices.of(&SEEDS);
-    let lost = if choices.flag() {
-        choices.below(seed.ranks)
-    } else {
-        usize::MAX
-    };
-    let is_lost = |path: &Path| {
-        path.to_string_lossy()
-            .starts_with(&format!("data/r{lost}_"))
-    };
+/// Empties the current directory, which is of this program alone, but for the directories of a set.
+fn clear_set() {
     clear(Path::new("."));
     fs::create_dir_all("data").unwrap();
     fs::create_dir_all("enc").unwrap();
-    let mut length = 0;
-    for (path, bytes) in seed.changed(choices, fits) {
-        length += bytes.len();
-        fs::write(path, bytes).unwrap();
+}
+
+/// Which of the files of a set are gone: some or all kinds of those of one rank.
+struct Loss {
+    rank: String,
+    kinds: [bool; 3],
+}
+
+impl Loss {
+    fn choose(choices: &mut Choices, ranks: usize) -> Loss {
+        let happens = choices.flag();
+        let (rank, kinds) = (choices.below(ranks), 1 + choices.below(7));
+        Loss {
+            rank: rank.to_string(),
+            kinds: [1, 2, 4].map(|kind| happens && kinds & kind != 0),
+        }
     }
-    for (path, file) in seed
+
+    /// Names are `data/r<rank>_...` and `enc/ck.<rank>....`.
+    fn takes(&self, path: &Path) -> bool {
+        let kind = match is_of_set(path) {
+            false => 0,
+            true => 1 + usize::from(is_descriptor(path)),
+        };
+        let name = path.to_string_lossy();
+        let of_rank = ["data/r", NAME].iter().any(|start| {
+            let rank = name
+                .strip_prefix(start)
+                .and_then(|rest| rest.strip_prefix(&*self.rank));
+            rank.is_some_and(|rest| rest.starts_with(['_', '.']))
+        });
+        self.kinds[kind] && of_rank
+    }
+}
+
+/// Brings a set into the current directory: changed, and without some files.
+fn bring(choices: &mut Choices, fits: fn(&Path) -> bool) -> (&'static Seed, usize) {
+    let seed = choices.of(&SEEDS);
+    let loss = Loss::choose(choices, seed.ranks);
+    clear_set();
+    let others = seed
         .trees
         .iter()
-        .filter(|(path, _)| is_of_set(path) && !fits(path))
+        .filter(|(path, _)| is_of_set(path) && !fits(path));
+    let others = others.map(|(path, file)| (&**path, Cow::Borrowed(file.bytes())));
+    let data = seed
+        .data
+        .iter()
+        .map(|(path, bytes)| (&**path, Cow::Borrowed(&bytes[..])));
+    let mut length = 0;
+    for (path, bytes) in seed
+        .changed(choices, fits)
+        .into_iter()
+        .chain(others)
+        .chain(data)
     {
-        fs::write(path, file.to_bytes()).unwrap();
-    }
-    for (path, bytes) in seed.data.iter().filter(|(path, _)| !is_lost(path)) {
-        length += bytes.len();
-        fs::write(path, bytes).unwrap();
+        if !loss.takes(path) {
+            length += bytes.len();
+            fs::write(path, bytes).unwrap();
+        }
     }
     (seed, length)
 }
@@ -181,10 +229,9 @@ fn found() -> Vec<SetFiles> {
 pub fn redset_header(input: &[u8]) {
     let mut choices = Choices(input);
     let seed = choices.of(&SEEDS);
-    let headers = seed.changed(&mut choices, is_header);
-    let (path, bytes) = choices.of(&headers);
+    let (path, bytes) = seed.one_changed(&mut choices, is_header);
     let file = PathBuf::from(path.file_name().unwrap());
-    fs::write(&file, bytes).unwrap();
+    fs::write(&file, &bytes).unwrap();
     bounded(bytes.len(), || {
         for kind in [
             rebuild::Kind::Partner,
@@ -201,8 +248,7 @@ pub fn redset_header(input: &[u8]) {
 pub fn redset_descriptor(input: &[u8]) {
     let mut choices = Choices(input);
     let seed = choices.of(&SEEDS);
-    let descriptors = seed.changed(&mut choices, is_descriptor);
-    let (_, bytes) = choices.of(&descriptors);
+    let (_, bytes) = seed.one_changed(&mut choices, is_descriptor);
     let mut tree = Tree::new();
     if stanchion::kvtree::pack::unpack_into(
         &bytes[20..],
@@ -317,11 +363,10 @@ pub fn gathered(input: &[u8]) {
 /// If sets that nobody changes cannot be verified and recovered.
 pub fn check() {
     for seed in SEEDS.iter() {
-        clear(Path::new("."));
-        fs::create_dir_all("data").unwrap();
-        fs::create_dir_all("enc").unwrap();
+        clear_set();
         for (path, file) in &seed.trees {
-            fs::write(path, file.to_bytes()).unwrap();
+            assert!(file.packed() == file.bytes());
+            fs::write(path, file.bytes()).unwrap();
         }
         for (path, bytes) in &seed.data {
             fs::write(path, bytes).unwrap();

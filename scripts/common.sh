@@ -29,6 +29,13 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 
+# optimized_cargo <command> <arguments...>: for what runs for hours; checks stay on, and one directory serves all of it.
+optimized_cargo() {
+  local command=$1
+  shift
+  cargo "$command" --locked --profile fuzz --target-dir "$repo/build-test/cargo/fuzz" --features faults "$@"
+}
+
 # cargo_directory <build tree>: where CMake lets cargo build the MPI half.
 cargo_directory() { sed -n 's/^STANCHION_CARGO_DIRECTORY_mpi:INTERNAL=//p' "$1/CMakeCache.txt"; }
 

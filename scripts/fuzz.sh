@@ -6,4 +6,4 @@
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$repo"
-exec cargo run --locked --quiet --profile fuzz --target-dir "$repo/build-test/cargo/fuzz" --example fuzz -- "$@"
+optimized_cargo run --quiet --example fuzz -- "$@"

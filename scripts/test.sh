@@ -117,6 +117,9 @@ simulator_and_fuzz() {
   return $failed
 }
 
+# Every case of stale and lost files to four ranks, many of more.
+slow_rust_tests() { optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation; }
+
 # Readers of one tree, in every order of their steps.
 interleavings() {
   RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$work/cargo/loom cargo test --locked --profile ci --lib interleavings
@@ -211,6 +214,7 @@ done
 part "PIO with NCAR's interface" test_ncar
 part "C and install tests without MPI" test_base
 if [ $slow = yes ]; then
+  part "slow Rust tests" slow_rust_tests
   part "C and install tests of the release" test_release
   part "vendored offline build" test_offline
 fi

@@ -1,7 +1,8 @@
 //! Stanchion: one library behind the C APIs of kvtree, rankstr, redset, Fenix and PIO.
 //!
-//! Dependencies go one way: `capi → {redset, fenix, pio} → {kvtree, rankstr} → {comm, storage, erasure} → log`. Every
-//! room that can fail has its own error type. Inside, everything is a `Result`; only `capi` speaks C.
+//! Dependencies go one way: `capi → {redset, fenix, pio} → {failure_domain, kvtree} → {protect, rankstr} → wire → {comm,
+//! storage, erasure} → log`. Every room that can fail has its own error type. Inside, everything is a `Result`; only `capi`
+//! speaks C.
 #![deny(
     unsafe_code,
     unsafe_op_in_unsafe_fn,

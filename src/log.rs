@@ -3,10 +3,11 @@
 //! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`; without either
 //! from the settings of an API that has one for it.
 //! Messages go to the sink that the C API installed, or to standard error. One that cannot be written, because
-//! standard error is full or closed, is dropped: no call fails for a message.
+//! standard error is full or closed or nobody reads it, is dropped: no call fails for a message.
+
+mod standard_error;
 
 use std::fmt;
-use std::io::Write;
 use std::sync::{
     OnceLock, RwLock,
     atomic::{AtomicI32, Ordering},
@@ -82,11 +83,13 @@ pub fn write(level: Level, text: fmt::Arguments) {
     let text = text.to_string();
     match &*SINK.read().unwrap_or_else(|e| e.into_inner()) {
         Some(sink) => sink(level, &text),
-        None => {
-            let line = format!("stanchion: {text}\n");
-            let _ = std::io::stderr().write_all(line.as_bytes());
-        }
+        None => to_standard_error(&format!("stanchion: {text}\n")),
     }
+}
+
+/// For what is told whatever the level. No signal comes of it, and what cannot be written is dropped.
+pub(crate) fn to_standard_error(line: &str) {
+    standard_error::write(line.as_bytes());
 }
 
 #[macro_export]

@@ -106,21 +106,23 @@ fn parts_of_a_split_know_their_ranks() {
 
 /// Long enough that a sender waits until the message is received.
 const LONG: usize = 1 << 20;
+/// More than the memory that a rank is left with.
+const TOO_LONG: usize = 256 << 20;
 
 /// The lowest rank sends what the next does not expect; it must get its send back.
-fn send_wrong(receive: impl FnOnce(&MpiComm) -> Result<()>) {
+fn send_wrong(length: usize, receive: impl FnOnce(&MpiComm) -> Result<()>) {
     let comm = MpiComm::private(world()).unwrap();
     if comm.size() > 1 {
         match comm.rank() {
-            0 => comm.send(1, 9, &vec![1; LONG]).unwrap(),
-            1 => assert!(matches!(
-                receive(&comm),
+            0 => comm.send(1, 9, &vec![1; length]).unwrap(),
+            1 => match receive(&comm) {
                 Err(Error::Length {
                     from: 0,
                     expected: 10,
-                    got: LONG
-                })
-            )),
+                    got,
+                }) => assert_eq!(got, length),
+                other => panic!("{other:?}"),
+            },
             _ => (),
         }
     }
@@ -128,11 +130,50 @@ fn send_wrong(receive: impl FnOnce(&MpiComm) -> Result<()>) {
 }
 
 fn a_message_of_the_wrong_length_is_taken_from_its_sender() {
-    send_wrong(|comm| comm.recv(0, 9, &mut [0; 10]));
+    send_wrong(LONG, |comm| comm.recv(0, 9, &mut [0; 10]));
 }
 
 fn a_part_of_the_wrong_length_is_taken_from_its_sender() {
-    send_wrong(|comm| comm.recv_in_parts(9, &mut [(0, &mut [0; 10])]));
+    send_wrong(LONG, |comm| comm.recv_in_parts(9, &mut [(0, &mut [0; 10])]));
+}
+
+fn a_message_is_taken_from_its_sender_without_memory_for_it() {
+    send_wrong(TOO_LONG, |comm| {
+        let _scarce = Scarce::begin(TOO_LONG / 4);
+        comm.recv(0, 9, &mut [0; 10])
+    });
+}
+
+/// The address space of the process may grow by so many bytes.
+struct Scarce(libc::rlimit);
+
+impl Scarce {
+    fn begin(bytes: usize) -> Scarce {
+        let mut before = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: `before` is ours to write.
+        assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut before) }, 0);
+        let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
+        let pages: usize = sizes.split(' ').next().unwrap().parse().unwrap();
+        // SAFETY: no preconditions.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let limit = libc::rlimit {
+            rlim_cur: (pages * page + bytes) as libc::rlim_t,
+            ..before
+        };
+        // SAFETY: a valid limit.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+        Scarce(before)
+    }
+}
+
+impl Drop for Scarce {
+    fn drop(&mut self) {
+        // SAFETY: the limit that was there before.
+        unsafe { libc::setrlimit(libc::RLIMIT_AS, &self.0) };
+    }
 }
 
 fn another_protocol_is_refused_by_all_ranks() {
@@ -235,6 +276,7 @@ fn main() -> ExitCode {
     parts_of_a_split_know_their_ranks();
     a_message_of_the_wrong_length_is_taken_from_its_sender();
     a_part_of_the_wrong_length_is_taken_from_its_sender();
+    a_message_is_taken_from_its_sender_without_memory_for_it();
     another_protocol_is_refused_by_all_ranks();
     let survivors = Survivors::new();
     // SAFETY: called once, after everything else.

@@ -6,7 +6,7 @@
 use crate::{kvtree, log};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char};
-use std::fmt;
+use std::{fmt, ptr};
 
 #[derive(Default)]
 enum Last {
@@ -49,14 +49,23 @@ pub fn keep(error: kvtree::Error) {
 #[inline]
 pub unsafe fn not_set(key: *const c_char) {
     // SAFETY: promised by the caller.
-    let key = unsafe { CStr::from_ptr(key) };
-    let bytes = key.to_bytes();
-    if bytes.is_empty() || bytes.len() > SHORT || log::is_on(log::Level::Error) {
-        return keep(kvtree::Error::NotSet(key.into()));
+    let text = unsafe { CStr::from_ptr(key) };
+    let bytes = text.to_bytes_with_nul();
+    let is_short = (2..=SHORT + 1).contains(&bytes.len());
+    if !is_short || log::is_on(log::Level::Error) {
+        return keep_key(text);
     }
-    let mut missing = NONE;
-    missing[..bytes.len()].copy_from_slice(bytes);
-    let _ = MISSING.try_with(|place| place.set(missing));
+    // Right into its place: a copy of all of it would wait for the part that was just written.
+    let _ = MISSING.try_with(|place| {
+        // SAFETY: the place has room for that many bytes, and is this thread's alone.
+        unsafe { ptr::copy_nonoverlapping(key, place.as_ptr().cast(), bytes.len()) }
+    });
+}
+
+#[cold]
+#[inline(never)]
+fn keep_key(key: &CStr) {
+    keep(kvtree::Error::NotSet(key.into()));
 }
 
 fn replace(last: Last) {

@@ -11,13 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// links are whole, since rooms allocate before they link.
 pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
     reserve::refill();
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
-        // Telling of it must not end the process either.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
-            std::mem::forget(another);
-        }
-        failed
-    })
+    caught(failed, body)
 }
 
 /// As [`guard`] for a call of this process alone, which is refused with `short` while memory is. In a collective the
@@ -28,7 +22,17 @@ pub(super) fn guard_alone<T>(failed: T, short: T, body: impl FnOnce() -> T) -> T
         error::remember(reserve::SHORT);
         return short;
     }
-    guard(failed, body)
+    caught(failed, body)
+}
+
+fn caught<T>(failed: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
+        // Telling of it must not end the process either.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
+            std::mem::forget(another);
+        }
+        failed
+    })
 }
 
 fn tell(cause: Box<dyn Any + Send>) {

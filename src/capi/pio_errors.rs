@@ -9,7 +9,6 @@ use crate::comm::mpi::{self, MpiComm};
 use crate::log;
 use crate::pio::{Error, Result, error::EIO};
 use std::ffi::c_int;
-use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -87,8 +86,8 @@ fn complain(error: &Error) {
     // Logged errors have been printed already.
     if log::level() < log::Level::Error as i32 {
         let line = format!("stanchion: {error} (PIO error {})\n", error.code());
-        // In one piece, since many ranks may write; if standard error is closed, there is nobody to tell.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        // In one piece, since many ranks may write.
+        log::to_standard_error(&line);
     }
 }
 

@@ -38,7 +38,9 @@ impl System {
     }
 
     pub(super) fn conclude(&self, outcome: Result<()>) -> c_int {
-        conclude(*locked(&self.handler), Some(&self.io.comm), outcome)
+        // In a statement of its own, which ends the lock.
+        let handler = *locked(&self.handler);
+        conclude(handler, Some(&self.io.comm), outcome)
     }
 
     /// Returns the one until now.

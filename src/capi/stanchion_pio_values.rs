@@ -221,12 +221,7 @@ pub unsafe extern "C" fn stanchion_pio_put_variable(
         // SAFETY: as above.
         let request = unsafe { values.request(&shape, given, start, count) };
         // SAFETY: as above.
-        let packed = request.and_then(|request| Ok((unsafe { values.packed(&request) }?, request)));
-        let (packed, request) = match packed {
-            Ok((packed, request)) => (packed, Ok(request)),
-            Err(error) => (Packed::default(), Err(error)),
-        };
-        let request = request_of_all(open, request)?;
+        let (request, packed) = of_all(open, request, |it| unsafe { values.packed(it) })?;
         let rows = packed.rows.as_deref().unwrap_or(packed.data);
         open.file.put(varid, kind, &request.regions, rows)
     })
@@ -267,6 +262,20 @@ pub unsafe extern "C" fn stanchion_pio_get_variable(
             kind => unsafe { values.get_numbers(open, varid, kind, request) },
         }
     })
+}
+
+/// What all ranks ask for, and what this rank has prepared for it. One that cannot is everybody's error.
+fn of_all<T: Default>(
+    open: &OpenFile,
+    request: Result<Request>,
+    prepare: impl FnOnce(&Request) -> Result<T>,
+) -> Result<(Request, T)> {
+    let prepared = request.and_then(|request| Ok((prepare(&request)?, request)));
+    let (own, request) = match prepared {
+        Ok((own, request)) => (own, Ok(request)),
+        Err(error) => (T::default(), Err(error)),
+    };
+    Ok((request_of_all(open, request)?, own))
 }
 
 /// What is written: the array itself, or a copy with the text in rows.
@@ -349,9 +358,8 @@ impl Values {
         kind: Kind,
         request: Result<Request>,
     ) -> Result<()> {
-        let request = request_of_all(open, request)?;
         // SAFETY: promised by the caller; as many elements as were found to be enough.
-        let data = unsafe { self.bytes_mut() }?;
+        let (request, data) = of_all(open, request, |_| unsafe { self.bytes_mut() })?;
         open.file.get(varid, kind, &request.regions, data)
     }
 
@@ -361,16 +369,9 @@ impl Values {
         varid: c_int,
         request: Result<Request>,
     ) -> Result<()> {
-        let rows = request.and_then(|request| {
-            let rows = zeroed(usize::try_from(request.elements()?).ok())?;
-            Ok((request, rows))
-        });
-        let (rows, request) = match rows {
-            Ok((request, rows)) => (rows, Ok(request)),
-            Err(error) => (Vec::new(), Err(error)),
-        };
-        let request = request_of_all(open, request)?;
-        let mut rows = rows;
+        let (request, mut rows) = of_all(open, request, |request| {
+            zeroed(usize::try_from(request.elements()?).ok())
+        })?;
         open.file
             .get(varid, Kind::Char, &request.regions, &mut rows)?;
         // SAFETY: promised by the caller.

@@ -9,6 +9,7 @@
 //! with an `int`.
 #![allow(unsafe_code)]
 
+mod attribute;
 mod datatype;
 mod delivery;
 mod entry;
@@ -31,6 +32,7 @@ use mpi_sys::{self as ffi, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
 use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
+pub(super) use attribute::Attribute;
 pub use datatype::{Datatype, Number, null_datatype};
 pub use entry::{ENTRY_NAME, entry};
 pub(super) use failure::{Failure, failure_of};

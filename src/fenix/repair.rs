@@ -38,6 +38,8 @@ const AT_ONCE: usize = 4;
 enum State {
     /// With a number that tells different shares apart.
     Has(u32),
+    /// The member was not stored.
+    Nothing,
     Lost,
 }
 
@@ -45,6 +47,7 @@ impl State {
     /// Of an entry that the checksums do not confirm nothing is trusted.
     fn of(snapshot: &Snapshot, member: i32) -> State {
         match snapshot.sound_entries(member) {
+            Some([]) => State::Nothing,
             Some(entries) => State::Has(crc32fast::hash(&encode_shares(entries))),
             None => State::Lost,
         }
@@ -53,12 +56,17 @@ impl State {
     fn encode(self) -> u64 {
         match self {
             State::Has(number) => number.into(),
+            State::Nothing => u64::MAX - 1,
             State::Lost => u64::MAX,
         }
     }
 
     fn decode(value: u64) -> State {
-        u32::try_from(value).map_or(State::Lost, State::Has)
+        match u32::try_from(value) {
+            Ok(number) => State::Has(number),
+            Err(_) if value == State::Nothing.encode() => State::Nothing,
+            Err(_) => State::Lost,
+        }
     }
 }
 
@@ -93,6 +101,20 @@ struct Repair {
     rebuilt: Vec<Rebuilt>,
 }
 
+impl Repair {
+    /// This rank, which has lost the snapshot, learns that the member was not stored.
+    fn of_nothing(index: usize, mine: usize) -> Repair {
+        Repair {
+            index,
+            lost: mine,
+            stripes: Vec::new(),
+            layouts: Vec::new(),
+            mine: true,
+            rebuilt: Vec::new(),
+        }
+    }
+}
+
 impl Plan {
     /// Plans the repair of what can be repaired of the member in `snapshots`.
     ///
@@ -108,8 +130,14 @@ impl Plan {
         let (mut lost_for_good, mut to_do) = (Vec::new(), 0);
         for ((index, snapshot), states) in snapshots.iter().zip(states) {
             let lost: Vec<_> = positions(&states, |state| state == State::Lost).collect();
+            let mine = lost.contains(&means.set.mine());
+            // A store is one of all ranks: what one has not stored, no other has lost.
+            if states.contains(&State::Nothing) && had_alike(&states) {
+                let nothing = Repair::of_nothing(*index, means.set.mine());
+                plan = plan.map(|plan| plan.and(mine.then_some(nothing)));
+                continue;
+            }
             let [lost] = lost[..] else {
-                let mine = lost.contains(&means.set.mine());
                 lost_for_good.extend(mine.then_some(*index));
                 continue;
             };
@@ -131,6 +159,11 @@ impl Plan {
             lost: lost_for_good,
             ..plan
         })
+    }
+
+    fn and(mut self, repair: Option<Repair>) -> Plan {
+        self.repairs.extend(repair);
+        self
     }
 
     fn with<C: Comm>(

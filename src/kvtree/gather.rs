@@ -8,13 +8,14 @@
 //! A set replaces another at once: its files take names that the set in use does not have (`names`), so nothing
 //! that can be read is touched until the last step, the rename of the top map. Everything is staged on all ranks
 //! first, then all ranks agree, then files appear, the top map last; then the files of the old set are removed.
+//! All files of a set name its generation: readers refuse one of another set that came back under a name in use.
 
 mod names;
 mod read;
 
 pub use read::{read_scatter, read_scatter_single};
 
-use self::names::{Previous, suffix, with_suffix};
+use self::names::{Identity, Previous, suffix, with_suffix};
 use super::exchange::{self, Arrived, Direction};
 use super::file;
 use super::pack;
@@ -22,7 +23,9 @@ use super::value::{parse_int, parse_rank, rank_text, signed_text};
 use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::comm::Comm;
 use crate::log;
+use crate::protect::generation::Generation;
 use crate::storage::{Staged, place};
+use crate::wire::gather_u64;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,8 @@ const RANKS: &CStr = c"RANKS";
 const RANK: &CStr = c"RANK";
 const FILE: &CStr = c"FILE";
 const OFFSET: &CStr = c"OFFSET";
+/// Ours: other readers of the format do not look at it.
+const GENERATION: &CStr = c"GENERATION";
 
 const NO_PREFIX: Error = Error::Null("prefix");
 
@@ -59,8 +64,8 @@ pub fn write_gather_in_segments<C: Comm>(
     write_segments(comm, Some(prefix), Some(data), segment)
 }
 
-/// Each rank tells all others its size, and rank 0 which names are free; from then on everybody knows who writes
-/// what to which file.
+/// Each rank tells all others its size, and rank 0 what tells the new set from the one in use; from then on everybody
+/// knows who writes what to which file.
 fn write_segments<C: Comm>(
     comm: &C,
     prefix: Option<&Path>,
@@ -68,8 +73,10 @@ fn write_segments<C: Comm>(
     segment: u64,
 ) -> Result<()> {
     let prepared = Prepared::new(comm.rank(), prefix, data);
-    let (sizes, zeros) = share_sizes(comm, prepared.as_ref().ok())?;
-    let plan = Plan::new(&sizes, segment, zeros);
+    let own = prepared.as_ref().ok();
+    let sizes = gather_u64(comm, own.map_or(0, |own| own.message.len() as u64))?;
+    let identity = Identity::share(comm, own.map(|own| own.identity))?;
+    let plan = Plan::new(&sizes, segment, identity);
     let prepared = prepared.and_then(|p| Ok((p, plan.rooms(comm.rank())?)));
     let (prepared, rooms) = agree(comm, prepared)?;
     let mut message = prepared.message;
@@ -84,7 +91,7 @@ fn write_segments<C: Comm>(
         let mut received = Tree::new();
         exchange::deliver(comm, &sends, room, &mut received.edit(), Direction::Left)?;
         if writer == comm.rank() {
-            let content = gathered(number, comm.size(), received);
+            let content = gathered(number, comm.size(), received, identity.generation);
             let name = plan.name(number, writer);
             message = pack::packed(Some(map_entry(&name).view()))?;
             files.push((name, content));
@@ -99,7 +106,7 @@ struct Prepared<'a> {
     message: Vec<u8>,
     /// What is in use under the prefix; only rank 0 looks.
     previous: Previous,
-    zeros: u8,
+    identity: Identity,
 }
 
 impl<'a> Prepared<'a> {
@@ -113,32 +120,16 @@ impl<'a> Prepared<'a> {
         Ok(Prepared {
             prefix,
             message,
-            zeros: previous.free_zeros(prefix)?,
+            identity: previous.next(prefix)?,
             previous,
         })
     }
 }
 
-/// The sizes of all ranks' messages, and the zeros in the names as rank 0 has chosen them.
-fn share_sizes<C: Comm>(comm: &C, mine: Option<&Prepared>) -> Result<(Vec<u64>, u8)> {
-    const SIZE: usize = size_of::<u64>();
-    const ENTRY: usize = SIZE + 1;
-    let mut entry = [0; ENTRY];
-    if let Some(mine) = mine {
-        entry[..SIZE].copy_from_slice(&(mine.message.len() as u64).to_le_bytes());
-        entry[SIZE] = mine.zeros;
-    }
-    let mut all = vec![0; comm.size() * ENTRY];
-    comm.allgather(&entry, &mut all)?;
-    let size = |entry: &[u8]| u64::from_le_bytes(entry[..SIZE].try_into().expect("eight bytes"));
-    Ok((all.chunks_exact(ENTRY).map(size).collect(), all[SIZE]))
-}
-
 /// Who writes files of which level, and for whom.
 struct Plan {
     levels: Vec<Level>,
-    /// What tells the names of this set from those of the set in use.
-    zeros: u8,
+    identity: Identity,
 }
 
 struct Level {
@@ -182,20 +173,20 @@ impl Level {
 }
 
 impl Plan {
-    fn new(sizes: &[u64], segment: u64, zeros: u8) -> Plan {
+    fn new(sizes: &[u64], segment: u64, identity: Identity) -> Plan {
         let all = sizes.iter().copied().enumerate().collect();
         let mut levels = vec![Level::new(all, segment)];
         while levels.len() < 2 || levels[levels.len() - 1].writers.len() > 1 {
             let below = levels.len() - 1;
             let size = |writer| {
-                let entry = map_entry(&suffix(below as u32, writer, zeros));
+                let entry = map_entry(&suffix(below as u32, writer, identity.zeros));
                 pack::packed_size(Some(entry.view())) as u64
             };
             let writers = levels[below].writers.iter();
             let sources = writers.map(|&writer| (writer, size(writer))).collect();
             levels.push(Level::new(sources, segment));
         }
-        Plan { levels, zeros }
+        Plan { levels, identity }
     }
 
     /// Room for everything that `rank` receives, level by level.
@@ -210,7 +201,7 @@ impl Plan {
     fn name(&self, level: u32, writer: usize) -> CString {
         match level as usize + 1 == self.levels.len() {
             true => c"".to_owned(),
-            false => suffix(level, writer, self.zeros),
+            false => suffix(level, writer, self.identity.zeros),
         }
     }
 
@@ -229,13 +220,19 @@ impl Plan {
     }
 }
 
-fn gathered(level: u32, ranks: usize, received: Tree) -> Tree {
+fn gathered(level: u32, ranks: usize, received: Tree, generation: Generation) -> Tree {
     let mut content = Tree::new();
     let mut edit = content.edit();
     edit.set(RANK, Some(received));
     edit.set_int(LEVEL, level as i32);
     edit.set_int(RANKS, ranks as i32);
+    set_generation(edit, generation);
     content
+}
+
+fn set_generation(mut content: TreeMut, generation: Generation) {
+    let text = CString::new(generation.to_text()).expect("digits contain no NUL");
+    content.set_str(GENERATION, &text);
 }
 
 fn map_entry(name: &CStr) -> Tree {
@@ -311,7 +308,7 @@ fn discard(paths: &[PathBuf]) {
 pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<()> {
     data.sort_int(false);
     let previous = Previous::find(prefix)?;
-    let zeros = previous.free_zeros(prefix)?;
+    let Identity { zeros, generation } = previous.next(prefix)?;
     let per_file = entries_per_file();
     let entries: Vec<_> = data.view().iter().collect();
     let mut map = Tree::new();
@@ -321,13 +318,15 @@ pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<
     for (number, part) in entries.chunks(per_file).enumerate() {
         let writer = number * per_file;
         let name = suffix(0, writer, zeros);
-        staged.push(stage(prefix, &name, &part_of(part, ranks)?)?);
+        let content = part_of(part, ranks, generation)?;
+        staged.push(stage(prefix, &name, &content)?);
         let mut entry = map.edit().into_child(RANK).into_child(&rank_text(writer));
         entry.set_str(FILE, &name);
         entry.set_u64(OFFSET, 0);
         names.push(name);
     }
     map.edit().set_int(RANKS, ranks);
+    set_generation(map.edit(), generation);
     let top = stage(prefix, c"", &map)?;
     let paths: Vec<_> = staged.iter().map(|file| file.path.clone()).collect();
     commit_all(staged).inspect_err(|_| discard(&paths))?;
@@ -336,7 +335,7 @@ pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<
     Ok(())
 }
 
-fn part_of(entries: &[super::ElemRef], ranks: i32) -> Result<Tree> {
+fn part_of(entries: &[super::ElemRef], ranks: i32, generation: Generation) -> Result<Tree> {
     let mut part = Tree::new();
     let mut edit = part.edit();
     edit.set_int(LEVEL, 0);
@@ -348,6 +347,7 @@ fn part_of(entries: &[super::ElemRef], ranks: i32) -> Result<Tree> {
             copy.merge(tree)?;
         }
     }
+    set_generation(edit, generation);
     Ok(part)
 }
 

@@ -176,11 +176,11 @@ impl<'a> ElemRef<'a> {
         // SAFETY: owner is NULL or an index, and indexes are never freed.
         unsafe {
             let index = (*elem).owner;
-            if !index.is_null() {
-                (*index).watch.hand_out(elem);
+            match index.is_null() {
+                true => elem,
+                false => (*index).watch.hand_out(elem),
             }
         }
-        elem
     }
 }
 

@@ -68,6 +68,16 @@ pub enum Error {
     MapLevel { path: PathBuf, level: u64 },
     #[error("{path} names {file:?}, which is named already", path = path.display())]
     NamedTwice { path: PathBuf, file: String },
+    #[error("{path} is of another set: it has generation {found}, the map above it {expected}", path = path.display())]
+    Stale {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+    #[error("two files beside {path} have data of this rank", path = .0.display())]
+    SentTwice(PathBuf),
+    #[error("malformed message from a rank")]
+    Malformed,
     #[error("no names are left for new files beside {path}", path = .0.display())]
     NoName(PathBuf),
     #[error("a message is addressed to {key:?}, which is not a rank in 0..{size}")]

@@ -113,15 +113,10 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// The number of the plan, the same on all ranks that have it.
-    pub(super) fn find(&self, key: &Key) -> Option<u64> {
+    /// The plan and its number, the same on all ranks that have it.
+    pub(super) fn find(&self, key: &Key) -> Option<(u64, Arc<Plan>)> {
         let found = self.entries.iter().rev().find(|entry| entry.key == *key);
-        found.map(|entry| entry.id)
-    }
-
-    pub(super) fn get(&self, id: u64) -> Option<Arc<Plan>> {
-        let found = self.entries.iter().find(|entry| entry.id == id);
-        found.map(|entry| entry.plan.clone())
+        found.map(|entry| (entry.id, entry.plan.clone()))
     }
 
     pub(super) fn insert(&mut self, key: Key, plan: Arc<Plan>) {

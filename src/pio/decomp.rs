@@ -90,15 +90,14 @@ fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Arc<Plan>>
     let total = planning::total(layout.dims).ok();
     let regular = total.and_then(|total| Map::regular(layout.map, total));
     let key = Key::of(layout, regular.as_ref());
+    // Kept from here on: another thread may trim the cache while ranks talk.
     let known = system.plans().find(&key);
-    let own = known.unwrap_or(u64::MAX);
+    let own = known.as_ref().map_or(u64::MAX, |(id, _)| *id);
     let mut ends = [own, !own];
     system.comm.allreduce(Op::Min, &mut ends)?;
     let same = ends[0] == !ends[1];
-    if let Some(id) = known.filter(|_| same) {
-        if let Some(plan) = system.plans().get(id) {
-            return Ok(plan);
-        }
+    if let Some((_, plan)) = known.filter(|_| same) {
+        return Ok(plan);
     }
     let plan = Arc::new(planning::plan(system, layout, regular)?);
     system.plans().insert(key, plan.clone());

@@ -37,18 +37,21 @@ impl Generation {
         found: Option<Generation>,
         wanted: bool,
     ) -> comm::Result<Option<Generation>> {
-        let found = found.map_or(0, |found| found.counter);
-        let random = match comm.rank() {
-            0 => RandomState::new().hash_one(found),
-            _ => 0,
-        };
-        let mut highest = [found, random, (!wanted).into()];
+        let own = Generation::after(found);
+        let random = if comm.rank() == 0 { own.random } else { 0 };
+        let mut highest = [own.counter, random, (!wanted).into()];
         comm.allreduce(Op::Max, &mut highest)?;
         let [counter, random, unwanted] = highest;
-        Ok((unwanted == 0).then_some(Generation {
-            counter: counter.saturating_add(1),
-            random,
-        }))
+        Ok((unwanted == 0).then_some(Generation { counter, random }))
+    }
+
+    /// The generation after that one, as a process makes it that decides alone.
+    pub(crate) fn after(found: Option<Generation>) -> Generation {
+        let found = found.map_or(0, |found| found.counter);
+        Generation {
+            counter: found.saturating_add(1),
+            random: RandomState::new().hash_one(found),
+        }
     }
 
     /// How a rank's generation compares with those of all ranks that have one.

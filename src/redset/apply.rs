@@ -5,7 +5,7 @@
 //! fills the redundancy file behind the place of its header. The header comes last, when the checksums
 //! are known. Then all ranks commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -80,9 +80,12 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
             checksum: None,
         })
     };
+    // Two records of one file would be rebuilt into one place.
+    let mut seen = HashSet::new();
+    let files = files.iter().filter(|path| seen.insert(*path));
     Info {
         descriptor: descriptor.clone(),
-        files: files.iter().map(record).collect::<Result<_>>()?,
+        files: files.map(record).collect::<Result<_>>()?,
         generation: None,
     }
     .checked()

@@ -6,14 +6,14 @@
 //! then all ranks go by the newest generation of which every one of them has a descriptor.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{CStr, CString, OsStr};
 use std::hash::BuildHasher;
 use std::path::Path;
 
 use super::apply::give_to_right;
 use super::{Descriptor, Error, Result, Set, agree, header, names};
 use crate::comm::{Comm, Op};
-use crate::kvtree::value::rank_text;
+use crate::kvtree::value::{parse_rank, rank_text};
 use crate::kvtree::{self, Tree, TreeRef, exchange};
 use crate::log;
 use crate::protect::generation::{Generation, Verdict, newest};
@@ -187,7 +187,8 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
         log!(Warning, "{error}");
         None
     });
-    let outgoing = outgoing.unwrap_or_default();
+    let mut outgoing = outgoing.unwrap_or_default();
+    remove_strangers(&mut outgoing, ranks);
     let mut incoming = Tree::new();
     exchange::exchange(parent, Some(outgoing.view()), Some(incoming.edit()))?;
     let own_key = rank_text(rank);
@@ -205,6 +206,17 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
         (world_rank, world_ranks) == (rank, ranks)
     };
     Ok(valid.filter(of_this_rank).collect())
+}
+
+/// Removes what a file of a larger job says about ranks that there are no more: there is nobody to tell.
+fn remove_strangers(entries: &mut Tree, ranks: usize) {
+    let keys = entries.view().iter().filter_map(|entry| entry.key());
+    let is_rank = |key: &CStr| parse_rank(key.to_bytes()).is_some_and(|rank| rank < ranks);
+    let strangers: Vec<_> = keys
+        .filter(|key| !is_rank(key))
+        .map(CString::from)
+        .collect();
+    strangers.iter().for_each(|key| entries.edit().unset(key));
 }
 
 /// The apply whose descriptors all ranks go by.
@@ -273,6 +285,17 @@ mod tests {
         assert_eq!(newest_of_all(&[vec![A], vec![B], vec![B]]), None);
         // Either would do for two ranks: the counter tells.
         assert_eq!(newest_of_all(&[vec![A, B], vec![B, A]]), Some(B));
+    }
+
+    /// The usual case: the same sets, again and again.
+    #[test]
+    fn applies_of_one_layout_differ_by_their_generations() {
+        let again = Key { layout: 1, ..B };
+        assert_eq!(newest_of_all(&[vec![again], vec![A], vec![again]]), None);
+        let stale = [vec![again], vec![A, again], vec![again]];
+        assert_eq!(newest_of_all(&stale), Some(again));
+        let ahead = [vec![again, A], vec![A], vec![A]];
+        assert_eq!(newest_of_all(&ahead), Some(A));
     }
 
     #[test]

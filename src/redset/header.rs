@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::hash::BuildHasher;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
 use crate::protect::generation::{Claim, Generation};
-use crate::storage::place::{Attributes, Place, Time};
+use crate::storage::place::{Attributes, Owner, Place, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -211,13 +212,14 @@ impl Record {
             Some(_) => Some(parse_checksum(tree.value(CHECKSUM)?)?),
             None => None,
         };
-        let number = |key: &CStr| -> Result<u32> { Ok(below(tree, key, 1 << 32)? as u32) };
+        // The last number of 32 bits is no user and no group: for chown it says that there is none to set.
+        let owner = |key: &CStr| -> Result<u32> { Ok(below(tree, key, u32::MAX.into())? as u32) };
         Ok(Record {
             path: OsStr::from_bytes(entry.key_bytes()).into(),
             attributes: Attributes {
-                mode: number(c"MODE")?,
-                uid: number(c"UID")?,
-                gid: number(c"GID")?,
+                mode: below(tree, c"MODE", 1 << 32)? as u32,
+                uid: owner(c"UID")?,
+                gid: owner(c"GID")?,
                 size: below(tree, c"SIZE", LONGEST)?,
                 atime: time(c"ATIME_SECS", c"ATIME_NSECS")?,
                 mtime: time(c"MTIME_SECS", c"MTIME_NSECS")?,
@@ -293,18 +295,29 @@ impl Header {
 
     /// As [`Header::read`].
     pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
-        let path = place.path();
-        let fd = match place.open_read() {
-            Err(error) if error.is_absent() => return Ok(None),
-            outcome => outcome?,
+        let Some(fd) = opened(place)? else {
+            return Ok(None);
         };
+        Header::from_fd(place.path(), fd).map(Some)
+    }
+
+    /// The header of a file and whose that file is, which may have another name by now.
+    pub(super) fn read_owned(path: &Path) -> Result<Option<(Header, Owner)>> {
+        let Some(fd) = opened(&path.to_owned().into())? else {
+            return Ok(None);
+        };
+        let owner = owner_of(&fd)?;
+        let (header, _) = Header::from_fd(path, fd)?;
+        Ok(Some((header, owner)))
+    }
+
+    fn from_fd(path: &Path, fd: OwnedFd) -> Result<(Header, u64)> {
         let mut tree = Tree::new();
         let length = kvtree::file::read_fd(path, &fd, tree.edit())?;
         if length == 0 {
             return Err(bad(path, "it is empty"));
         }
-        let header = Header::from_tree(tree.view(), path);
-        header.map(|header| Some((header, length)))
+        Ok((Header::from_tree(tree.view(), path)?, length))
     }
 
     fn from_tree(tree: TreeRef, path: &Path) -> Result<Header> {
@@ -443,6 +456,14 @@ fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, Info>, path: &Path) -> Result
             mine.copied()
                 .ok_or_else(|| bad(path, "it names several ranks"))
         }
+    }
+}
+
+/// `None` if there is no file.
+fn opened(place: &Place) -> Result<Option<OwnedFd>> {
+    match place.open_read() {
+        Err(error) if error.is_absent() => Ok(None),
+        outcome => Ok(Some(outcome?)),
     }
 }
 

@@ -172,6 +172,23 @@ fn job() -> impl Strategy<Value = (Job, Vec<usize>)> {
     })
 }
 
+#[test]
+fn a_file_that_is_given_twice_is_protected_once() {
+    let job = Job::new(Scheme::Xor, 3, vec![vec![1000]; 3]);
+    let applied = job.run(|comm| {
+        let rank = comm.rank();
+        let group = format!("node{rank}");
+        let redset = create(&comm, job.scheme, Some(group.as_bytes()), job.min_size)?;
+        let files = job.originals(rank);
+        redset.apply(&[&files[..], &files].concat(), &job.name(rank))
+    });
+    all_ok(applied);
+    let before = job.files();
+    job.lose(|rank, path| rank == 1 && !is_redundancy(path));
+    all_ok(job.recover());
+    assert_eq!(job.files(), before);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 

@@ -22,7 +22,7 @@ const BLOCK: usize = 1 << 20;
 /// Makes the content of the file `new` that of `target`.
 pub(super) fn copy(new: &Path, target: &Path) -> Result<()> {
     let source = open_read(new)?;
-    let length = size_left(&source)?.unwrap_or(0);
+    let length = size_left(&source)?.ok_or_else(|| Error::NotRegular(new.to_path_buf()))?;
     let fd = open_write(target)?;
     reserve(&fd, length).map_err(at(Operation::Allocate, target))?;
     overwrite(&fd, &source, length, target).map_err(|error| Error::Unfinished {

@@ -81,10 +81,23 @@ pub struct Owner {
 /// For whom this process acts, if the system tells.
 pub fn process_owner() -> Option<Owner> {
     let stat = sys::stat(Path::new("/proc/self")).ok()?;
-    Some(Owner {
-        uid: stat.st_uid,
-        gid: stat.st_gid,
-    })
+    Some(stat.into())
+}
+
+/// Whose the open file is.
+pub fn owner_of(fd: impl AsFd) -> Result<Owner> {
+    let fd = fd.as_fd();
+    let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
+    Ok(stat.into())
+}
+
+impl From<Stat> for Owner {
+    fn from(stat: Stat) -> Owner {
+        Owner {
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+        }
+    }
 }
 
 /// The attributes of the file at `path`; `None` if there is none.

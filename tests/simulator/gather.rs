@@ -41,6 +41,11 @@ pub enum Step {
     Return {
         age: usize,
     },
+    /// One file is what it was then.
+    ReturnOne {
+        age: usize,
+        file: usize,
+    },
     /// The job goes on with another number of ranks.
     Resize {
         ranks: usize,
@@ -109,9 +114,13 @@ fn step(chance: &mut Chance, ranks: usize) -> Step {
             file,
             bit: chance.number() as usize >> 8,
         },
-        10 => Step::Return {
-            age: chance.below(3),
-        },
+        10 => {
+            let age = chance.below(3);
+            match chance.one_in(3) {
+                true => Step::Return { age },
+                false => Step::ReturnOne { age, file },
+            }
+        }
         _ => Step::Resize {
             ranks: chance.within(1, 9),
         },
@@ -225,14 +234,24 @@ impl<'a> Job<'a> {
                     self.is_damaged = false;
                 }
             }
+            Step::ReturnOne { age, file } => {
+                tally.note("an old file returns");
+                if let Some(index) = self.past.len().checked_sub(1 + age) {
+                    let (write, image) = &self.past[index];
+                    if let Some((name, bytes)) = nth(image, *file) {
+                        self.disk.write(0, &name, &bytes);
+                        // An old top map may find all that it names.
+                        self.candidates.push(Some(*write));
+                        self.is_damaged = true;
+                    }
+                }
+            }
         }
         Ok(())
     }
 
     fn pick(&self, file: usize) -> Option<(String, Vec<u8>)> {
-        let image = self.disk.image(0);
-        let picked = image.iter().nth(file % image.len().max(1));
-        picked.map(|(name, bytes)| (name.clone(), bytes.clone()))
+        nth(&self.disk.image(0), file)
     }
 
     fn write(&mut self, trouble: &Trouble, tally: &mut Tally) -> Checked {
@@ -326,6 +345,12 @@ impl<'a> Job<'a> {
             false => Ok(()),
         }
     }
+}
+
+/// A file by its number; those beyond the last wrap around.
+fn nth(image: &Image, file: usize) -> Option<(String, Vec<u8>)> {
+    let found = image.iter().nth(file % image.len().max(1));
+    found.map(|(name, bytes)| (name.clone(), bytes.clone()))
 }
 
 fn found_by(outcome: &Outcome<Vec<String>>) -> impl Iterator<Item = (usize, &Vec<String>)> {

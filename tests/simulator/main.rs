@@ -5,10 +5,8 @@
 //! is repeated. After every step the job is compared with a model of what it must be. A life that shows a finding is
 //! reduced and printed as Rust, to be kept in `regressions.rs`.
 //!
-//! ```text
-//! cargo test --release --features faults --test simulator -- --from 1 --seeds 100000 --seconds 3600
-//! ```
-//! `--only redset|gather|fenix` lives only lives of one kind. Without arguments it runs as long as a test may.
+//! `scripts/simulate.sh` runs it by hand, for hours: `--from <seed>`, `--seeds <n>`, `--seconds <n>`; `--only
+//! redset|gather|fenix` lives only lives of one kind. Without arguments it runs as long as a test may.
 
 mod chance;
 mod disk;

@@ -1,7 +1,9 @@
 //! Lives that once showed a finding, and calls with a death at each of their steps.
 
+use stanchion::fenix::Policy;
 use stanchion::redset::Scheme;
 
+use crate::fenix::{self, FenixLife};
 use crate::gather::{self, GatherLife};
 use crate::redset::{RedsetLife, Step};
 use crate::trouble::{Fault, Trouble};
@@ -13,9 +15,11 @@ pub fn run() -> u64 {
         old_disks_return(),
         a_survivor_goes_on_alone(),
         memory_for_blocks_is_refused(),
+        files_of_a_larger_job_return(),
     ];
     redset.iter().flatten().map(again).sum::<u64>()
         + renames_are_interrupted().iter().map(again).sum::<u64>()
+        + again(&a_rank_is_new_when_a_member_is_first_stored())
 }
 
 fn again(life: &impl Life) -> u64 {
@@ -136,4 +140,66 @@ fn renames_are_interrupted() -> Vec<GatherLife> {
         ],
     });
     interrupted.collect()
+}
+
+/// Recover failed: their descriptors are of ranks that there are no more.
+fn files_of_a_larger_job_return() -> Vec<RedsetLife> {
+    let schemes = [
+        Scheme::Partner { replicas: 1 },
+        Scheme::Xor,
+        Scheme::ReedSolomon { k: 1 },
+    ];
+    let returned = |scheme: Scheme| {
+        let age = 1;
+        let parts = [4, 7].into_iter();
+        parts.map(move |parts| {
+            let steps = vec![
+                apply(scheme, vec![]),
+                Step::Shrink,
+                apply(scheme, vec![]),
+                Step::Return {
+                    rank: 0,
+                    age,
+                    parts,
+                },
+                Step::Verify(with(vec![])),
+                Step::Recover(with(vec![])),
+                Step::Verify(with(vec![])),
+            ];
+            life(3, steps)
+        })
+    };
+    schemes.into_iter().flat_map(returned).collect()
+}
+
+/// Two ranks of a set had lost a snapshot in which the member was not stored, one after the other; the second could not
+/// get back what it had stored since.
+fn a_rank_is_new_when_a_member_is_first_stored() -> FenixLife {
+    use fenix::{Call, Step};
+    let work = |calls| Step::Work {
+        calls,
+        trouble: with(vec![]),
+    };
+    let store = Call::Store {
+        member: 1,
+        subset: 2330617419722774117,
+    };
+    FenixLife {
+        ranks: 4,
+        policy: Policy::Parity {
+            separation: 2,
+            set_size: 3,
+        },
+        depth: Some(3),
+        checksums: true,
+        elements: 3,
+        steps: vec![
+            work(vec![Call::BarrierAndCommit]),
+            Step::Lose { ranks: vec![0, 2] },
+            Step::Restore(with(vec![])),
+            Step::Lose { ranks: vec![3] },
+            work(vec![store, Call::Commit]),
+            Step::Restore(with(vec![])),
+        ],
+    }
 }

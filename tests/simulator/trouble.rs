@@ -162,13 +162,13 @@ impl Trouble {
                 }
             });
         }
-        let died = verdicts.iter().any(Option::is_none);
-        let outcome = Outcome {
+        let mut outcome = Outcome {
             verdicts,
-            troubled: died || fired.into_inner(),
+            troubled: fired.into_inner(),
         };
+        outcome.troubled |= outcome.any_died();
         self.note(what, &outcome, tally);
-        match died {
+        match outcome.any_died() {
             true => Ok(outcome),
             false => outcome.check_unity(what),
         }
@@ -261,6 +261,10 @@ impl<T> Outcome<T> {
     /// Success anywhere is a promise: a rank that hears it may go on.
     pub fn any_ok(&self) -> bool {
         self.verdicts.iter().any(|v| matches!(v, Some(Ok(_))))
+    }
+
+    pub fn any_died(&self) -> bool {
+        self.verdicts.iter().any(Option::is_none)
     }
 
     /// What the ranks say that failed.

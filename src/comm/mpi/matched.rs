@@ -2,15 +2,18 @@
 //! that is longer than its buffer makes some MPIs write past the end.
 //!
 //! No other receive can take a matched message, and its sender may wait for that: one that nobody wants is received
-//! and thrown away when it is dropped.
+//! and thrown away when it is dropped, also where there is no memory for it.
 
 use std::ffi::c_int;
 
-use mpi_sys::{self as ffi, MPI_Message, MPI_Status};
+use mpi_sys::{self as ffi, MPI_Datatype, MPI_Message, MPI_Status};
 
-use super::{MpiComm, bytes_type, count_of, no_status};
+use super::{MpiComm, bytes_type, check, count_of, no_status};
 use crate::comm::{Result, Tag};
 use crate::pages;
+
+/// Bytes into which an unwanted message is folded.
+const FOLD: usize = 4096;
 
 pub(super) struct Matched<'a> {
     on: &'a MpiComm,
@@ -74,13 +77,54 @@ impl<'a> Matched<'a> {
 
     fn take(&mut self, into: &mut [u8]) -> Result<()> {
         debug_assert_eq!(into.len(), self.length);
-        let (data, count) = (into.as_mut_ptr().cast(), into.len() as c_int);
+        // SAFETY: so many bytes.
+        unsafe { self.receive_as(into.as_mut_ptr(), into.len() as c_int, bytes_type()) }
+    }
+
+    /// # Safety
+    /// `into` is valid for that, for at least as many bytes as the message has.
+    unsafe fn receive_as(&mut self, into: *mut u8, count: c_int, kind: MPI_Datatype) -> Result<()> {
         let mut status = no_status();
         let mut message = std::mem::replace(&mut self.message, no_message());
-        // SAFETY: `into` holds `count` bytes and outlives the blocking call; `message` is used once.
+        // SAFETY: promised by the caller; `message` is used once.
         self.on.check("MPI_Mrecv", unsafe {
-            ffi::MPI_Mrecv(data, count, bytes_type(), &mut message, &mut status)
+            ffi::MPI_Mrecv(into.cast(), count, kind, &mut message, &mut status)
         })
+    }
+
+    /// Receives it into a few bytes, one block over the other. A buffer that is too short would not do: some MPIs write past
+    /// its end. What MPI leaves in these bytes is not specified, and nobody reads it.
+    fn fold(&mut self) -> Result<()> {
+        let mut block = [0; FOLD];
+        let folded = Folded::new(self.length.div_ceil(FOLD))?;
+        // SAFETY: all blocks of the type are this one, and they have room for the message.
+        unsafe { self.receive_as(block.as_mut_ptr(), 1, folded.0) }
+    }
+}
+
+/// A datatype of blocks that lie in the same place.
+struct Folded(MPI_Datatype);
+
+impl Folded {
+    fn new(blocks: usize) -> Result<Folded> {
+        let mut kind = bytes_type();
+        // SAFETY: `kind` is ours to write.
+        check("MPI_Type_create_hvector", unsafe {
+            ffi::MPI_Type_create_hvector(blocks as c_int, FOLD as c_int, 0, bytes_type(), &mut kind)
+        })?;
+        let mut folded = Folded(kind);
+        // SAFETY: made above.
+        check("MPI_Type_commit", unsafe {
+            ffi::MPI_Type_commit(&mut folded.0)
+        })?;
+        Ok(folded)
+    }
+}
+
+impl Drop for Folded {
+    fn drop(&mut self) {
+        // SAFETY: ours, and not used again.
+        unsafe { ffi::MPI_Type_free(&mut self.0) };
     }
 }
 
@@ -89,10 +133,10 @@ impl Drop for Matched<'_> {
         if self.message == no_message() || !super::is_running() {
             return;
         }
-        // Without memory for it the message stays: a shorter buffer is not safe with every MPI.
-        if let Some(mut unwanted) = pages::zeroed(self.length) {
-            let _ = self.take(&mut unwanted);
-        }
+        let _ = match pages::zeroed(self.length) {
+            Some(mut unwanted) => self.take(&mut unwanted),
+            None => self.fold(),
+        };
     }
 }
 

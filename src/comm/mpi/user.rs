@@ -4,13 +4,12 @@
 //! its errors, and the drop of that guard gives the user's handler back.
 
 use std::ffi::{c_int, c_void};
-use std::ptr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
 
 use super::failure::{forget_failure, note_failure};
-use super::{Kind, MpiComm, SUCCESS, check, registry, text_of};
+use super::{Attribute, Kind, MpiComm, SUCCESS, check, registry, text_of};
 use crate::comm::{Error, Result, ulfm, version};
 
 /// Lets errors on a communicator come back as codes until it is dropped.
@@ -161,14 +160,13 @@ impl Family {
 /// Finds the duplicate that `user` carries, or makes it.
 pub(super) fn duplicate_of(user: MPI_Comm) -> Result<MPI_Comm> {
     let handler = ReturnErrors::on(user)?;
-    let keyval = keyval()?;
-    match find_duplicate(user, keyval)? {
+    match find_duplicate(user)? {
         Some(duplicate) => Ok(duplicate),
         None => {
-            let duplicate = make_duplicate(user, keyval, handler.is_resilient())?;
+            let duplicate = make_duplicate(user, handler.is_resilient())?;
             let checked = check_versions(duplicate);
             if checked.is_err() {
-                drop_duplicate(user, keyval);
+                let _ = DUPLICATE.remove(user);
             }
             checked.map(|()| duplicate)
         }
@@ -184,37 +182,17 @@ fn check_versions(duplicate: MPI_Comm) -> Result<()> {
     }
 }
 
-/// The name under which a communicator carries its duplicate.
-fn keyval() -> Result<c_int> {
-    static KEYVAL: Mutex<Option<c_int>> = Mutex::new(None);
-    let mut known = KEYVAL.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(keyval) = *known {
-        return Ok(keyval);
-    }
-    let mut keyval = 0;
-    let (copy, delete) = (Some(copy_nothing as _), Some(delete_duplicate as _));
-    // SAFETY: the callbacks have MPI's signatures and live as long as the program.
-    check("MPI_Comm_create_keyval", unsafe {
-        ffi::MPI_Comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut())
-    })?;
-    Ok(*known.insert(keyval))
+/// The duplicate that a communicator carries. One of the user's own gets another when it needs one.
+static DUPLICATE: Attribute = Attribute::new(delete_duplicate);
+
+fn find_duplicate(user: MPI_Comm) -> Result<Option<MPI_Comm>> {
+    let value = DUPLICATE.value(user)?.map(|value| value.cast::<MPI_Comm>());
+    let value = value.filter(|value| !value.is_null());
+    // SAFETY: the attribute points to the box of `attach` until `delete_duplicate` takes it.
+    Ok(value.map(|value| unsafe { *value }))
 }
 
-fn find_duplicate(user: MPI_Comm, keyval: c_int) -> Result<Option<MPI_Comm>> {
-    let mut value: *mut MPI_Comm = ptr::null_mut();
-    let mut found = 0;
-    // SAFETY: MPI writes the pointer that `make_duplicate` stored, and the flag.
-    check("MPI_Comm_get_attr", unsafe {
-        ffi::MPI_Comm_get_attr(user, keyval, (&raw mut value).cast(), &mut found)
-    })?;
-    if found == 0 || value.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: the attribute points to the box of `make_duplicate` until `delete_duplicate` takes it.
-    Ok(Some(unsafe { *value }))
-}
-
-fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_Comm> {
+fn make_duplicate(user: MPI_Comm, resilient: bool) -> Result<MPI_Comm> {
     // SAFETY: a constant of the MPI shim, never written.
     let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
     // SAFETY: `user` is a valid intracommunicator and `duplicate` is ours to write.
@@ -224,7 +202,7 @@ fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_
         ulfm::unlock_ids();
     }
     check("MPI_Comm_dup", code)?;
-    let kept = return_errors(duplicate).and_then(|()| attach(user, keyval, duplicate));
+    let kept = return_errors(duplicate).and_then(|()| attach(user, duplicate));
     if kept.is_err() {
         free(duplicate);
     }
@@ -233,37 +211,15 @@ fn make_duplicate(user: MPI_Comm, keyval: c_int, resilient: bool) -> Result<MPI_
     Ok(duplicate)
 }
 
-/// Frees the duplicate that `user` carries.
-fn drop_duplicate(user: MPI_Comm, keyval: c_int) {
-    // SAFETY: `user` is a valid communicator; MPI calls `delete_duplicate`.
-    unsafe { ffi::MPI_Comm_delete_attr(user, keyval) };
-}
-
-fn attach(user: MPI_Comm, keyval: c_int, duplicate: MPI_Comm) -> Result<()> {
+fn attach(user: MPI_Comm, duplicate: MPI_Comm) -> Result<()> {
     let value = Box::into_raw(Box::new(duplicate));
     // SAFETY: `value` is valid until `delete_duplicate` takes it back.
-    let kept = check("MPI_Comm_set_attr", unsafe {
-        ffi::MPI_Comm_set_attr(user, keyval, value.cast())
-    });
+    let kept = unsafe { DUPLICATE.set(user, value.cast()) };
     if kept.is_err() {
         // SAFETY: MPI did not take `value`, so it is still ours.
         drop(unsafe { Box::from_raw(value) });
     }
     kept
-}
-
-/// A duplicate of the user's communicator gets a duplicate of its own when it needs one.
-unsafe extern "C" fn copy_nothing(
-    _comm: MPI_Comm,
-    _keyval: c_int,
-    _extra: *mut c_void,
-    _value: *mut c_void,
-    _copy: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI passes a valid flag.
-    unsafe { *flag = 0 };
-    SUCCESS
 }
 
 /// Called when the user frees his communicator, or by MPI_Finalize when nothing can be freed any more.
@@ -358,7 +314,7 @@ pub fn split_for_user(user: MPI_Comm, color: Option<u32>, key: i32) -> Result<MP
 /// Makes a communicator one for the user: resilient, and carrying `private` as its duplicate. The caller
 /// still owns it.
 pub(in crate::comm) fn dress(user: MpiComm, mut private: MpiComm) -> Result<(MpiComm, MpiComm)> {
-    attach(user.comm, keyval()?, private.comm)?;
+    attach(user.comm, private.comm)?;
     private.kind = Kind::Carried;
     registry::add(private.comm, user.comm, true);
     if let Some(handler) = registry::resilient_handler() {

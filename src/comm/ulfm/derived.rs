@@ -12,19 +12,20 @@
 //! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. (One
 //! that MPI_Comm_idup is making when another call meets a failure cannot be told from the others.) After the repair those
 //! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
-//! an error that a stale one raises, say for a request that was open, has been repaired already.
+//! an error that a stale one raises, say for a request that was open, has been repaired already. Nobody waits in a stale
+//! one, so the next failure leaves it alone.
 //!
 //! Out of reach are communicators whose handler the program has replaced, and those that it made of others, such as the
 //! world. Windows and files have handlers of their own.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use mpi_sys::{self as ffi, MPI_Comm};
 
 use super::{Complete, is_revoked};
-use crate::comm::mpi::{self, MpiComm};
+use crate::comm::mpi::{self, Attribute, MpiComm};
+use crate::log;
 
 /// Open MPI has no more communicators than messages have room for their ids: 16 bits.
 const NUMBERS: c_int = 1 << 16;
@@ -43,73 +44,42 @@ fn resilient() -> Vec<MPI_Comm> {
     found
 }
 
-/// Those that nobody has revoked yet, as far as they are complete.
+/// Those that nobody has revoked yet, as far as they are complete. Stale ones may not be: what interrupted the making of
+/// one of them was an earlier failure.
 pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
     let mut found = match complete {
         Complete::Unknown => return Vec::new(),
         Complete::All | Complete::AllButNewest => resilient(),
     };
-    found.retain(|comm| !is_revoked(*comm));
+    found.retain(|comm| !is_revoked(*comm) && !is_stale(*comm));
     if complete == Complete::AllButNewest {
         found.pop();
     }
     found
 }
 
+/// Carried by what an earlier repair has replaced.
+static STALE: Attribute = Attribute::new(delete_nothing);
+
 /// After a repair: errors on all but the new communicator of the user mean nothing new.
 pub(super) fn mark_stale(new: MPI_Comm) {
-    let Some(keyval) = keyval() else {
-        return;
-    };
     for comm in resilient().into_iter().filter(|comm| *comm != new) {
-        // SAFETY: a valid communicator; the value is a number that nobody follows.
-        unsafe { ffi::MPI_Comm_set_attr(comm, keyval, ptr::dangling_mut::<c_void>()) };
+        // SAFETY: the value is a number that nobody follows.
+        let marked = unsafe { STALE.set(comm, ptr::dangling_mut()) };
+        if let Err(error) = marked {
+            log!(Warning, "{error}");
+        }
     }
 }
 
 /// Whether an earlier repair has replaced what this communicator belongs to.
 pub(super) fn is_stale(comm: MPI_Comm) -> bool {
-    let mut value: *mut c_void = ptr::null_mut();
-    let mut found = 0;
-    let Some(keyval) = keyval().filter(|_| !mpi::is_null(comm)) else {
-        return false;
-    };
-    // SAFETY: a valid communicator, since MPI has just raised an error on it; both places are ours to write.
-    let code = unsafe { ffi::MPI_Comm_get_attr(comm, keyval, (&raw mut value).cast(), &mut found) };
-    code == 0 && found != 0
-}
-
-/// The name of the mark.
-fn keyval() -> Option<c_int> {
-    static KEYVAL: Mutex<Option<c_int>> = Mutex::new(None);
-    let mut known = KEYVAL.lock().unwrap_or_else(PoisonError::into_inner);
-    if known.is_none() {
-        let (copy, delete) = (Some(copy_nothing as _), Some(delete_nothing as _));
-        let mut keyval = 0;
-        // SAFETY: the callbacks have MPI's signatures and live as long as the program.
-        let code =
-            unsafe { ffi::MPI_Comm_create_keyval(copy, delete, &mut keyval, ptr::null_mut()) };
-        *known = (code == 0).then_some(keyval);
-    }
-    *known
-}
-
-unsafe extern "C" fn copy_nothing(
-    _comm: MPI_Comm,
-    _keyval: c_int,
-    _extra: *mut c_void,
-    _value: *mut c_void,
-    _copy: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI passes a valid flag.
-    unsafe { *flag = 0 };
-    0
+    !mpi::is_null(comm) && STALE.value(comm).is_ok_and(|value| value.is_some())
 }
 
 unsafe extern "C" fn delete_nothing(
     _comm: MPI_Comm,
-    _keyval: c_int,
+    _key: c_int,
     _value: *mut c_void,
     _extra: *mut c_void,
 ) -> c_int {

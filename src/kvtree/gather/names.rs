@@ -4,12 +4,15 @@
 //! upstream's names; in a set that replaces another as many as none of its files has. Two rows of names take turns:
 //! `p.0.0`, `p.0.00`, `p.0.0`. Upstream's `kvtree_read_scatter_single` reads every `p.0.<digits>` that it finds and counts
 //! the ranks in them; with files of two sets it counts too many and fails. So all data files but those of the new set
-//! are removed, those also that a crash has left.
+//! are removed, those also that a crash has left. As names come back, every set has a generation as well.
 
 use super::read::{Part, Source, Walk};
+use crate::comm::Comm;
 use crate::kvtree::{Error, Result};
 use crate::log;
+use crate::protect::generation::Generation;
 use crate::storage::place;
+use crate::wire::{put, take};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -37,16 +40,50 @@ fn parse(suffix: &[u8]) -> Option<(&[u8], usize)> {
     Some((level, leading.min(writer.len() - 1)))
 }
 
+/// What tells a set from the one that it replaces.
+#[derive(Clone, Copy)]
+pub(super) struct Identity {
+    /// In the names of its files.
+    pub(super) zeros: u8,
+    /// In the files.
+    pub(super) generation: Generation,
+}
+
+impl Identity {
+    /// That of rank 0, on all ranks. Where rank 0 has none, it is one that nobody may use.
+    pub(super) fn share<C: Comm>(comm: &C, own: Option<Identity>) -> Result<Identity> {
+        let own = own.unwrap_or(Identity {
+            zeros: 0,
+            generation: Generation::after(None),
+        });
+        let mut bytes = Vec::new();
+        put(&mut bytes, &[own.zeros.into()]);
+        put(&mut bytes, &Generation::numbers(Some(own.generation)));
+        comm.bcast(0, &mut bytes)?;
+        Identity::from_bytes(&bytes).ok_or(Error::Malformed)
+    }
+
+    fn from_bytes(mut bytes: &[u8]) -> Option<Identity> {
+        let [zeros] = take(&mut bytes)?;
+        Some(Identity {
+            zeros: u8::try_from(zeros).ok()?,
+            generation: Generation::from_numbers(take(&mut bytes)?)?,
+        })
+    }
+}
+
 /// The set that is in use when another is written.
 #[derive(Default)]
 pub(super) struct Previous {
     files: Vec<CString>,
+    generation: Option<Generation>,
 }
 
 impl Previous {
     /// The files of the set, as far as its maps can be read: what stands behind a damaged one nobody can read.
     pub(super) fn find(prefix: &Path) -> Result<Previous> {
         let mut files = Vec::new();
+        let mut generation = None;
         let mut walk = Walk::from_top();
         while let Some((source, above)) = walk.next() {
             let map = match Part::read(prefix, &source) {
@@ -55,22 +92,31 @@ impl Previous {
                 Err(Error::Storage(cause)) if !cause.is_absent() => return Err(cause.into()),
                 Err(_) => continue,
             };
-            let Ok(level) = map.level_below(above) else {
+            let Ok(below) = map.below(above) else {
                 continue;
             };
             files.extend(map.sources().flatten().map(|source| source.name));
-            if level > 1 {
+            generation = generation.max(map.generation().ok().flatten());
+            if below.level > 1 {
                 // What a damaged map names beside good files is not looked at.
-                let _ = walk.go_on(&map, level);
+                let _ = walk.go_on(&map, below);
             }
         }
         // A map may name anything; only what can be a file of the set may be removed.
         files.retain(|name| parse(name.to_bytes()).is_some());
-        Ok(Previous { files })
+        Ok(Previous { files, generation })
+    }
+
+    /// What tells the next set from this one.
+    pub(super) fn next(&self, prefix: &Path) -> Result<Identity> {
+        Ok(Identity {
+            zeros: self.free_zeros(prefix)?,
+            generation: Generation::after(self.generation),
+        })
     }
 
     /// A number of zeros that no file of the set has in its name.
-    pub(super) fn free_zeros(&self, prefix: &Path) -> Result<u8> {
+    fn free_zeros(&self, prefix: &Path) -> Result<u8> {
         let used = self.files.iter().filter_map(|name| parse(name.to_bytes()));
         let used: Vec<usize> = used.map(|(_, zeros)| zeros).collect();
         let free = (0..=u8::MAX).find(|&zeros| !used.contains(&zeros.into()));
@@ -127,5 +173,5 @@ fn data_files(prefix: &Path) -> Result<Vec<CString>> {
 /// Whether the file is one that a gather wrote as data: nothing else may be removed for its name.
 fn is_data(prefix: &Path, name: &CStr) -> bool {
     let part = Part::read(prefix, &Source::start_of(name));
-    part.is_ok_and(|part| part.level_below(1).is_ok())
+    part.is_ok_and(|part| part.is_data())
 }

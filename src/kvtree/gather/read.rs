@@ -1,46 +1,93 @@
 //! Finding the files of a set from its top map, and reading them.
 
 use super::names::with_suffix;
-use super::{FILE, LEVEL, NO_PREFIX, OFFSET, RANK, RANKS};
+use super::{FILE, GENERATION, LEVEL, NO_PREFIX, OFFSET, RANK, RANKS};
 use crate::comm::Comm;
 use crate::kvtree::exchange::{self, Direction};
 use crate::kvtree::file::{self, Contents};
 use crate::kvtree::pack::{self, Order, Packed};
 use crate::kvtree::value::parse_rank;
 use crate::kvtree::{Error, Result, Tree, TreeMut, TreeRef, agree};
+use crate::protect::generation::Generation;
 use crate::storage;
+use crate::wire::{put, take};
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
 // ---- all ranks ------------------------------------------------------------------------------
 
-/// Merges into `data` the tree that this rank gave to [`write_gather`](super::write_gather).
+/// Merges into `data` the tree that this rank gave to [`write_gather`](super::write_gather). A rank of which no file has
+/// a tree gets none: one process may have written those of some ranks only.
 pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeMut>) -> Result<()> {
     let data = data.ok_or(Error::Null("the tree to receive into"));
     let given = data.and_then(|data| Ok((prefix.ok_or(NO_PREFIX)?, data)));
     let (prefix, mut data) = agree(comm, given)?;
     let mut source = (comm.rank() == 0).then(Source::top);
-    let mut above = u64::MAX;
-    while above > 1 {
+    let mut above = Above::default();
+    while above.level > 1 {
         let map = read_if_any(prefix, source).and_then(|map| check_map(map, above));
-        let level = match &map {
-            Ok(Some((_, level))) => *level,
-            _ => 0,
+        let next = match &map {
+            Ok(Some((_, next))) => *next,
+            _ => Above::default(),
         };
         let received = scatter(comm, map.map(|map| map.map(|(part, _)| part)))?;
-        above = share_level(comm, level)?;
-        let next = received.view().first().and_then(|e| e.tree());
-        source = agree(comm, next.map(Source::of).transpose())?;
+        above = next.share(comm)?;
+        let next = only(prefix, &received).and_then(|entry| entry.map(Source::of).transpose());
+        source = agree(comm, next)?;
     }
-    let part = read_if_any(prefix, source).and_then(|part| check_data(part, comm.size()));
+    let part = read_if_any(prefix, source);
+    let part = part.and_then(|part| check_data(part, comm.size(), above));
     let received = scatter(comm, part)?;
-    for sender in received.view().iter() {
-        if let Some(tree) = sender.tree() {
-            data.merge(tree)?;
+    match agree(comm, only(prefix, &received))? {
+        Some(tree) => data.merge(tree),
+        None => Ok(()),
+    }
+}
+
+/// What is known of a set from the maps above a file.
+#[derive(Clone, Copy)]
+pub(super) struct Above {
+    pub(super) level: u64,
+    /// Of the whole set, by its top map; that itself is compared with nothing.
+    generation: Option<Option<Generation>>,
+}
+
+impl Default for Above {
+    /// Above the top map there is nothing.
+    fn default() -> Above {
+        Above {
+            level: u64::MAX,
+            generation: None,
         }
     }
-    Ok(())
+}
+
+impl Above {
+    /// As rank 0 knows it: it reads a map of every level.
+    fn share<C: Comm>(self, comm: &C) -> Result<Above> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &[self.level]);
+        put(&mut bytes, &Generation::numbers(self.generation.flatten()));
+        comm.bcast(0, &mut bytes)?;
+        Above::from_bytes(&bytes).ok_or(Error::Malformed)
+    }
+
+    fn from_bytes(mut bytes: &[u8]) -> Option<Above> {
+        let [level] = take(&mut bytes)?;
+        let generation = Some(Generation::from_numbers(take(&mut bytes)?));
+        Some(Above { level, generation })
+    }
+}
+
+/// What one rank has sent to this one. Two files that name it cannot be of one set.
+fn only<'a>(prefix: &Path, received: &'a Tree) -> Result<Option<TreeRef<'a>>> {
+    let mut senders = received.view().iter();
+    let first = senders.next().and_then(|sender| sender.tree());
+    match senders.next() {
+        None => Ok(first),
+        Some(_) => Err(Error::SentTwice(prefix.to_owned())),
+    }
 }
 
 fn read_if_any(prefix: &Path, source: Option<Source>) -> Result<Option<Part>> {
@@ -48,26 +95,30 @@ fn read_if_any(prefix: &Path, source: Option<Source>) -> Result<Option<Part>> {
     part.transpose()
 }
 
-fn check_map(map: Option<Part>, above: u64) -> Result<Option<(Part, u64)>> {
+fn check_map(map: Option<Part>, above: Above) -> Result<Option<(Part, Above)>> {
     let Some(map) = map else {
         return Ok(None);
     };
-    match map.level_below(above)? {
-        0 => Err(map.bad_level(0)),
-        level => Ok(Some((map, level))),
+    match map.below(above)? {
+        Above { level: 0, .. } => Err(map.bad_level(0)),
+        below => Ok(Some((map, below))),
     }
 }
 
-fn check_data(part: Option<Part>, ranks: usize) -> Result<Option<Part>> {
-    let found = part.as_ref().map(|part| part.number(RANKS).unwrap_or(0));
-    match part {
-        Some(part) if found != Some(ranks as u64) => Err(Error::RankCount {
+fn check_data(part: Option<Part>, ranks: usize, above: Above) -> Result<Option<Part>> {
+    let Some(part) = part else {
+        return Ok(None);
+    };
+    let (found, expected) = (part.number(RANKS)?, ranks as u64);
+    if found != expected {
+        return Err(Error::RankCount {
             path: part.path,
-            found: found.unwrap_or(0),
-            expected: ranks as u64,
-        }),
-        part => Ok(part),
+            found,
+            expected,
+        });
     }
+    part.check_generation(above)?;
+    Ok(Some(part))
 }
 
 fn scatter<C: Comm>(comm: &C, part: Result<Option<Part>>) -> Result<Tree> {
@@ -78,13 +129,6 @@ fn scatter<C: Comm>(comm: &C, part: Result<Option<Part>>) -> Result<Tree> {
     let mut received = Tree::new();
     exchange::exchange_packed(comm, messages, &mut received.edit(), Direction::Right)?;
     Ok(received)
-}
-
-/// The level of the maps just read, as rank 0 knows it: it reads a map of every level.
-fn share_level<C: Comm>(comm: &C, level: u64) -> Result<u64> {
-    let mut bytes = level.to_le_bytes();
-    comm.bcast(0, &mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
 }
 
 // ---- one process for all ranks --------------------------------------------------------------
@@ -100,9 +144,9 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
         if expected.is_none() {
             expected = Some(part.number(RANKS)?);
         }
-        match part.level_below(above)? {
-            0 => entries += part.merge_ranks(&mut found.edit())?,
-            level => walk.go_on(&part, level)?,
+        match part.below(above)? {
+            Above { level: 0, .. } => entries += part.merge_ranks(&mut found.edit())?,
+            below => walk.go_on(&part, below)?,
         }
     }
     let expected = expected.unwrap_or(0);
@@ -122,25 +166,25 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
 /// The way through the files of a set: each is read once, and none is above the map that names it. So reading ends, and
 /// takes no more memory than files that are really there.
 pub(super) struct Walk {
-    next: Vec<(Source, u64)>,
+    next: Vec<(Source, Above)>,
     seen: HashSet<Source>,
 }
 
 impl Walk {
     pub(super) fn from_top() -> Walk {
         Walk {
-            next: vec![(Source::top(), u64::MAX)],
+            next: vec![(Source::top(), Above::default())],
             seen: HashSet::from([Source::top()]),
         }
     }
 
-    /// A file, and the level of the map that names it.
-    pub(super) fn next(&mut self) -> Option<(Source, u64)> {
+    /// A file, and what is known from the map that names it.
+    pub(super) fn next(&mut self) -> Option<(Source, Above)> {
         self.next.pop()
     }
 
-    /// The files that a map of this level names come next.
-    pub(super) fn go_on(&mut self, map: &Part, level: u64) -> Result<()> {
+    /// The files that a map names come next.
+    pub(super) fn go_on(&mut self, map: &Part, above: Above) -> Result<()> {
         for source in map.sources() {
             let source = source?;
             if !self.seen.insert(source.clone()) {
@@ -149,7 +193,7 @@ impl Walk {
                     file: source.name.to_string_lossy().into_owned(),
                 });
             }
-            self.next.push((source, level));
+            self.next.push((source, above));
         }
         Ok(())
     }
@@ -189,11 +233,19 @@ impl Source {
 fn number(key: &CStr, text: &CStr) -> Result<u64> {
     let number = parse_rank(text.to_bytes());
     let number = number.and_then(|number| u64::try_from(number).ok());
-    number.ok_or_else(|| Error::NotA {
+    number.ok_or_else(|| not_a(key, text.to_string_lossy().into_owned(), "a number"))
+}
+
+fn not_a(key: &CStr, text: String, wanted: &'static str) -> Error {
+    Error::NotA {
         key: key.to_string_lossy().into_owned(),
-        text: text.to_string_lossy().into_owned(),
-        wanted: "a number",
-    })
+        text,
+        wanted,
+    }
+}
+
+fn named(generation: Option<Generation>) -> String {
+    generation.map_or("none".into(), |it| it.to_string())
 }
 
 /// What one file of a set holds: a map, or data.
@@ -216,18 +268,56 @@ impl Part {
         let text = self.contents.as_ref().and_then(|c| c.tree().value(key));
         let found = text.ok_or_else(|| Error::NotSet(key.into()));
         let found = found.and_then(|text| number(key, text));
-        found.map_err(|cause| Error::InFile {
-            path: self.path.clone(),
-            cause: cause.into(),
-        })
+        found.map_err(|cause| self.error(cause))
     }
 
-    /// Levels only ever go down.
-    pub(super) fn level_below(&self, above: u64) -> Result<u64> {
-        match self.number(LEVEL)? {
-            level if level < above => Ok(level),
-            level => Err(self.bad_level(level)),
+    fn error(&self, cause: Error) -> Error {
+        Error::InFile {
+            path: self.path.clone(),
+            cause: cause.into(),
         }
+    }
+
+    /// What this file tells those that it names. Levels only ever go down.
+    pub(super) fn below(&self, above: Above) -> Result<Above> {
+        let level = self.number(LEVEL)?;
+        if level >= above.level {
+            return Err(self.bad_level(level));
+        }
+        let generation = Some(self.check_generation(above)?);
+        Ok(Above { level, generation })
+    }
+
+    /// The generation of this file. One that has none is not of a set that has one: whoever writes, writes all files.
+    fn check_generation(&self, above: Above) -> Result<Option<Generation>> {
+        let found = self.generation()?;
+        match above.generation {
+            Some(expected) if expected != found => Err(Error::Stale {
+                path: self.path.clone(),
+                found: named(found),
+                expected: named(expected),
+            }),
+            _ => Ok(found),
+        }
+    }
+
+    /// None in files of other libraries, and of version 0.1.0.
+    pub(super) fn generation(&self) -> Result<Option<Generation>> {
+        let tree = self.contents.as_ref().map(Contents::tree);
+        let Some(named) = tree.and_then(|tree| tree.get(GENERATION)) else {
+            return Ok(None);
+        };
+        let text = named.children().next().map_or(c"", |(text, _)| text);
+        let text = text.to_string_lossy();
+        match Generation::from_text(&text) {
+            Some(generation) => Ok(Some(generation)),
+            None => Err(self.error(not_a(GENERATION, text.into(), "a generation"))),
+        }
+    }
+
+    /// Whether it has trees of ranks, or names files that have.
+    pub(super) fn is_data(&self) -> bool {
+        self.number(LEVEL).is_ok_and(|level| level == 0)
     }
 
     fn bad_level(&self, level: u64) -> Error {

@@ -5,6 +5,7 @@ use super::super::model::{self, Model, number};
 use super::*;
 
 mod crashes;
+mod generations;
 mod hostile;
 
 use crate::comm::local::run;
@@ -251,6 +252,7 @@ fn files_have_the_order_of_the_hops() {
             let mut found = Tree::new();
             let path = with_suffix(&place.prefix, &suffix(0, writer, 0));
             file::read_file(&path, found.edit()).unwrap();
+            found.edit().unset(GENERATION);
             assert_eq!(Model::of(found.view()), expected, "{writer} of {ranks}");
         }
     }

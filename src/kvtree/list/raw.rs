@@ -293,13 +293,34 @@ pub(super) unsafe fn find(tree: *const RawTree, key: *const c_char) -> *mut RawE
     // SAFETY: tree is live (caller).
     unsafe {
         let index = index_of(tree);
-        if !index.is_null() {
-            match find_indexed(tree, index, key) {
-                Lookup::Found(elem) => return elem,
-                Lookup::Absent => return ptr::null_mut(),
-                Lookup::Unsure => {}
-            }
+        match index.is_null() {
+            true => walk_to(tree, key),
+            false => find_in_large(tree, index, key),
         }
+    }
+}
+
+/// Apart, so that small trees do not save registers for it.
+#[inline(never)]
+unsafe fn find_in_large(
+    tree: *const RawTree,
+    index: *mut Index,
+    key: *const c_char,
+) -> *mut RawElem {
+    // SAFETY: the index belongs to the live tree (caller).
+    unsafe {
+        match find_indexed(tree, index, key) {
+            Lookup::Found(elem) => elem,
+            Lookup::Absent => ptr::null_mut(),
+            Lookup::Unsure => walk_to(tree, key),
+        }
+    }
+}
+
+#[inline]
+unsafe fn walk_to(tree: *const RawTree, key: *const c_char) -> *mut RawElem {
+    // SAFETY: tree is live and well linked (caller).
+    unsafe {
         let mut elem = (*tree).first;
         while !elem.is_null() && !is_key(elem, key) {
             elem = (*elem).next;

@@ -114,15 +114,33 @@ impl Watch {
         Turn(&self.busy)
     }
 
+    /// Takes note that clients get `elem`, and returns it.
     #[inline]
-    pub(super) fn hand_out(&self, elem: *mut RawElem) {
-        if self.ring.is_empty() {
-            return; // an index that serves no tree
+    pub(super) fn hand_out(&self, elem: *mut RawElem) -> *mut RawElem {
+        let ring = &*self.ring;
+        if ring.is_empty() {
+            return elem; // an index that serves no tree
         }
-        let _turn = self.take_turn();
+        if self.is_taken() {
+            return self.hand_out_in_turn(elem);
+        }
+        self.note(ring, elem, Turn(&self.busy))
+    }
+
+    /// Apart, so that a walk that nobody disturbs saves no registers for it.
+    #[cold]
+    #[inline(never)]
+    fn hand_out_in_turn(&self, elem: *mut RawElem) -> *mut RawElem {
+        yield_now();
+        self.note(&self.ring, elem, self.take_turn())
+    }
+
+    #[inline]
+    fn note(&self, ring: &[AtomicPtr<RawElem>], elem: *mut RawElem, _turn: Turn) -> *mut RawElem {
         let handed = self.handed.load(Relaxed);
-        self.ring[handed & (self.ring.len() - 1)].store(elem, Relaxed);
+        ring[handed & (ring.len() - 1)].store(elem, Relaxed);
         self.handed.store(handed.wrapping_add(1), Release);
+        elem
     }
 
     /// Whether clients have left unchanged what they were given. `is_unchanged` asks for one element, `are_all` for the
@@ -223,7 +241,9 @@ impl Watch {
     }
 
     fn begin(&self, held: &[*mut RawElem]) {
-        held.iter().for_each(|&elem| self.hand_out(elem));
+        for &elem in held {
+            self.hand_out(elem);
+        }
         self.settle();
     }
 }

@@ -15,7 +15,7 @@ use super::{Descriptor, Error, LocalComm, Location, Places, Result, Scheme, Set,
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation;
-use crate::storage::place::{Owner, attributes};
+use crate::storage::place::Owner;
 
 /// Each rank is a thread, and tells each other rank where its files are.
 const MOST_RANKS: usize = 1024;
@@ -175,15 +175,11 @@ fn unknown(rank: usize) -> Error {
 impl Source {
     /// `None` if there is no file.
     fn read(path: &Path) -> Result<Option<Source>> {
-        let header = Header::read(path)?;
-        let Some(((header, _), found)) = header.zip(attributes(path)?) else {
-            return Ok(None);
-        };
-        let (uid, gid) = (found.uid, found.gid);
-        Ok(Some(Source {
+        let found = Header::read_owned(path)?;
+        Ok(found.map(|(header, owner)| Source {
             header,
             path: path.to_owned(),
-            owner: Owner { uid, gid },
+            owner,
         }))
     }
 }

@@ -3,6 +3,7 @@
 use super::super::rebuild::{Kind, State, applied, rebuild, verify as verify_offline};
 use super::*;
 use crate::kvtree::Tree;
+use std::ffi::CStr;
 
 fn redundancy(job: &Job, rank: usize) -> PathBuf {
     let mut paths = job.files_of(rank).into_keys();
@@ -28,6 +29,14 @@ fn descriptor_of(tree: kvtree::TreeMut, rank: usize) -> kvtree::TreeMut {
         .into_child(c"DESC")
         .into_child(&kvtree::value::rank_text(rank));
     entry.into_child(c"DESC")
+}
+
+/// What a header says about a file of a rank.
+fn record<'a>(tree: kvtree::TreeMut<'a>, rank: &CStr, index: &CStr) -> kvtree::TreeMut<'a> {
+    let entry = tree.into_child(c"DESC").into_child(rank);
+    let list = entry.into_child(c"FILE").into_child(index);
+    let path = list.view().first().unwrap().key().unwrap().to_owned();
+    list.into_child(&path)
 }
 
 /// One rank's descriptor file is of an apply with another scheme, as a node brings it back.
@@ -122,20 +131,9 @@ fn sizes_that_wrap_are_refused() {
     );
     all_ok(job.apply());
     for holder in [0, 1] {
-        craft(&redundancy(&job, holder), |tree| {
-            let entry = tree.into_child(c"DESC").into_child(c"0");
-            let mut list = entry.into_child(c"FILE");
+        craft(&redundancy(&job, holder), |mut tree| {
             for (index, size) in [(c"0", u64::MAX), (c"1", 3286)] {
-                let path = list
-                    .view()
-                    .get(index)
-                    .unwrap()
-                    .first()
-                    .unwrap()
-                    .key()
-                    .unwrap()
-                    .to_owned();
-                list.child(index).into_child(&path).set_u64(c"SIZE", size);
+                record(tree.edit(), c"0", index).set_u64(c"SIZE", size);
             }
         });
     }
@@ -147,6 +145,22 @@ fn sizes_that_wrap_are_refused() {
     let prefix = OsString::from(job.dir.path().join("0/ck."));
     assert!(rebuild(Kind::Xor, &files, &prefix, None).is_err());
     assert!(job.files() == before);
+}
+
+/// For chown it says that nothing is to be set.
+#[test]
+fn an_owner_that_cannot_be_is_refused() {
+    for key in [c"UID", c"GID"] {
+        let job = Job::new(Scheme::Xor, 3, vec![vec![300]; 3]);
+        all_ok(job.apply());
+        let before = job.files();
+        craft(&redundancy(&job, 0), |tree| {
+            record(tree, c"0", c"0").set_u64(key, u32::MAX.into());
+        });
+        fs::remove_file(&job.originals(0)[0]).unwrap();
+        all_ok(job.recover());
+        assert!(job.files() == before);
+    }
 }
 
 /// Sums of several ranks that no file could hold, though each rank's own sum is a number.

@@ -142,12 +142,6 @@ impl Dice {
     }
 }
 
-/// How many cases of a large number to try: a few, or those that the environment asks for.
-fn samples(few: usize) -> usize {
-    let wanted = std::env::var("STANCHION_STALE_CASES");
-    wanted.map_or(few, |wanted| wanted.parse().unwrap())
-}
-
 fn every_case(twice: &Twice) -> Vec<Fates> {
     let ranks = twice.job.ranks();
     let mut cases = Vec::new();
@@ -169,32 +163,54 @@ fn every_case(twice: &Twice) -> Vec<Fates> {
     cases
 }
 
-/// All cases of few ranks, or a sample of them.
-#[test]
-fn stale_and_lost_parts_of_few_ranks_are_told_and_rebuilt() {
-    let few = samples(12);
-    let mut dice = Dice(7);
+/// Up to four ranks: of every scheme as many cases as `pick` says.
+fn try_few_ranks(fits: fn(Scheme) -> bool, mut pick: impl FnMut(usize) -> Vec<usize>) -> usize {
+    let mut tried = 0;
     for ranks in 1..=4 {
-        for scheme in all_schemes(ranks)
-            .into_iter()
-            .filter(|it| it.check(ranks).is_ok())
-        {
+        let schemes = all_schemes(ranks).into_iter();
+        for scheme in schemes.filter(|it| fits(*it) && it.check(ranks).is_ok()) {
             let twice = Twice::apply(scheme, ranks, ranks == 3);
             let cases = every_case(&twice);
-            let all = cases.len() <= few;
-            let picks: Vec<_> = match all {
-                true => (0..cases.len()).collect(),
-                false => (0..few).map(|_| dice.roll(cases.len())).collect(),
-            };
-            picks.into_iter().for_each(|case| twice.check(&cases[case]));
+            let picked = pick(cases.len());
+            picked.iter().for_each(|case| twice.check(&cases[*case]));
+            tried += picked.len();
         }
     }
+    tried
 }
 
 #[test]
-fn stale_and_lost_parts_of_more_ranks_are_told_and_rebuilt() {
+fn stale_and_lost_parts_of_few_ranks_are_told_and_rebuilt() {
+    let mut dice = Dice(7);
+    try_few_ranks(
+        |_| true,
+        |cases| (0..12).map(|_| dice.roll(cases)).collect(),
+    );
+}
+
+#[test]
+#[ignore = "slow"]
+fn every_stale_and_lost_part_of_few_ranks_with_copies() {
+    let tried = try_few_ranks(
+        |it| matches!(it, Scheme::Partner { .. }),
+        |cases| (0..cases).collect(),
+    );
+    assert_eq!(tried, 0);
+}
+
+#[test]
+#[ignore = "slow"]
+fn every_stale_and_lost_part_of_few_ranks_with_parity() {
+    let tried = try_few_ranks(
+        |it| !matches!(it, Scheme::Partner { .. }),
+        |cases| (0..cases).collect(),
+    );
+    assert_eq!(tried, 0);
+}
+
+/// From five to nine ranks.
+fn try_more_ranks(mut left: usize) {
     let mut dice = Dice(11);
-    let mut left = samples(40);
     while left > 0 {
         let ranks = 5 + dice.roll(5);
         let schemes = all_schemes(ranks);
@@ -217,4 +233,15 @@ fn stale_and_lost_parts_of_more_ranks_are_told_and_rebuilt() {
             twice.check(&case);
         }
     }
+}
+
+#[test]
+fn stale_and_lost_parts_of_more_ranks_are_told_and_rebuilt() {
+    try_more_ranks(40);
+}
+
+#[test]
+#[ignore = "slow"]
+fn many_stale_and_lost_parts_of_more_ranks() {
+    try_more_ranks(20_000);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use stanchion::comm::Comm;
 use stanchion::comm::local::LocalComm;
@@ -209,6 +210,7 @@ impl<'a> Job<'a> {
         let elements = self.life.elements;
         let found: Mutex<BTreeMap<usize, Vec<i32>>> = Mutex::default();
         let wrong: Mutex<Vec<String>> = Mutex::default();
+        let is_unknown = AtomicBool::new(false);
         let outcome = self.call("Fenix restore", trouble, tally, |group| {
             let rank = group.comm().map_err(text)?.rank();
             let stamps = group.snapshots();
@@ -218,6 +220,7 @@ impl<'a> Job<'a> {
                 let expected = expected(committed, &stamps, stamp, rank, member);
                 match restore_one(group, member, stamp, elements, expected) {
                     Ok(()) => (),
+                    Err(Wrong::Unknown) => is_unknown.store(true, Ordering::Relaxed),
                     Err(Wrong::Refused(text)) => refused = Some(text),
                     Err(Wrong::Bytes(text)) => {
                         wrong
@@ -239,7 +242,7 @@ impl<'a> Job<'a> {
             kept_before,
         )?;
         let lost_before = self.lost.len();
-        if outcome.all_ok() {
+        if outcome.all_ok() && !is_unknown.into_inner() {
             self.lost.clear();
         } else if lost_before <= 1 && !outcome.troubled {
             return Err(Finding(format!(
@@ -444,6 +447,8 @@ enum Expected {
 
 enum Wrong {
     Refused(String),
+    /// Nothing was stored, but too many have lost the snapshot to know it.
+    Unknown,
     Bytes(String),
 }
 
@@ -465,6 +470,7 @@ fn restore_one(
         return Ok(());
     };
     let (versions, restored) = match (expected, restored) {
+        (None, Err(error)) if text(&error).ends_with("is lost") => return Err(Wrong::Unknown),
         (None, Err(_)) => return Ok(()),
         (None, Ok(restored)) if restored.found == Regions::from_ranges([]) => return Ok(()),
         (None, Ok(_)) => return Err(Wrong::Bytes(format!("member {member} was never stored"))),

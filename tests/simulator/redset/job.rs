@@ -70,6 +70,11 @@ fn is_redundancy(name: &str) -> bool {
     name.contains(".redset")
 }
 
+/// A file that is being rebuilt.
+fn is_unfinished(name: &str) -> bool {
+    name.ends_with(".stanchion-part")
+}
+
 /// In the sense of [`Step::Return`].
 fn part_of(name: &str) -> u8 {
     match (is_redundancy(name), name.contains(".mem_")) {
@@ -320,7 +325,7 @@ impl<'a> Job<'a> {
                     outcome.errors()
                 )));
             }
-            self.check_kept(&before, &touched)?;
+            self.check_kept(&before, &touched, outcome.any_died())?;
             self.damaged = touched;
             self.is_whole = false;
         }
@@ -350,13 +355,21 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// A call that fails takes nothing away from ranks that had everything.
-    fn check_kept(&self, before: &[Image], touched: &BTreeSet<usize>) -> Checked {
+    /// A call that fails takes nothing away from ranks that had everything, and leaves them nothing, unless it was killed
+    /// while it wrote.
+    fn check_kept(&self, before: &[Image], touched: &BTreeSet<usize>, died: bool) -> Checked {
         let ranks = (0..self.ranks).filter(|rank| self.is_recoverable && !touched.contains(rank));
         for rank in ranks {
-            if data(&before[rank]) != data(&self.disks.image(rank)) {
+            let (before, after) = (data(&before[rank]), data(&self.disks.image(rank)));
+            let kept = before.keys().filter(|name| !is_unfinished(name));
+            let new = after.keys().filter(|name| !is_unfinished(name) || !died);
+            let new = new.filter(|name| !before.contains_key(*name));
+            if let Some(name) = kept
+                .chain(new)
+                .find(|name| before.get(*name) != after.get(*name))
+            {
                 return Err(Finding(format!(
-                    "a call that failed has changed files of rank {rank}"
+                    "a call that failed has changed {name} of rank {rank}"
                 )));
             }
         }

@@ -74,6 +74,26 @@ fn a_rank_that_stands_twice_in_a_file_fails_on_all() {
     place.assert_unreadable(2);
 }
 
+/// Nothing but the levels ends this.
+#[test]
+fn a_map_that_leads_to_itself_is_an_error() {
+    let place = Place::new();
+    file::write_file(&place.prefix, map_of(2, 1, &[(c"", c"0")]).view()).unwrap();
+    place.assert_unreadable(1);
+}
+
+/// A second message of the same length would wait for the next receive of that rank.
+#[test]
+fn a_rank_that_stands_twice_with_the_same_data_fails_on_all() {
+    let place = Place::new();
+    place.write(&samples(2, c"1"), SEGMENT);
+    let twin = sample(1, c"1").to_tree();
+    tamper(&place, c".0.0", |data| {
+        data.child(RANK).set(c"01", Some(twin));
+    });
+    place.assert_unreadable(2);
+}
+
 /// A set that is replaced is removed by the names in its maps, whoever wrote those.
 #[test]
 fn only_files_of_a_set_are_removed() {

@@ -8,12 +8,16 @@ fn element(number: usize) -> *mut RawElem {
     std::ptr::without_provenance_mut(16 * number)
 }
 
+fn give(watch: &Watch, number: usize) {
+    watch.hand_out(element(number));
+}
+
 /// Elements 1 to 4 fill the ring; 1 to 3 have then left the tree.
 fn after_removals() -> Arc<Watch> {
     let mut watch = Watch::default();
     watch.fit(0);
     assert_eq!(watch.ring.len(), 4);
-    (1..=4).for_each(|n| watch.hand_out(element(n)));
+    (1..=4).for_each(|n| give(&watch, n));
     assert!(watch.check(|_| true, || true));
     (1..=3).for_each(|n| watch.forget(element(n)));
     Arc::new(watch)
@@ -46,7 +50,7 @@ fn readers(handing: &'static [&'static [usize]], looks: usize) {
         let watch = after_removals();
         let hands = handing.iter().map(|numbers| {
             let watch = watch.clone();
-            thread::spawn(move || numbers.iter().for_each(|&n| watch.hand_out(element(n))))
+            thread::spawn(move || numbers.iter().for_each(|&n| give(&watch, n)))
         });
         let hands: Vec<_> = hands.collect();
         let mut seen = Vec::new();
@@ -80,8 +84,8 @@ fn two_walks_lose_no_element() {
     loom::model(|| {
         let watch = after_removals();
         let other = watch.clone();
-        let walk = thread::spawn(move || other.hand_out(element(5)));
-        watch.hand_out(element(6));
+        let walk = thread::spawn(move || give(&other, 5));
+        give(&watch, 6);
         walk.join().unwrap();
         let mut seen = Vec::new();
         look(&watch, &mut seen);

@@ -4,6 +4,10 @@ fn element(number: usize) -> *mut RawElem {
     std::ptr::without_provenance_mut(16 * number)
 }
 
+fn give(watch: &Watch, number: usize) {
+    watch.hand_out(element(number));
+}
+
 fn watch(count: usize) -> Watch {
     let mut watch = Watch::default();
     watch.fit(count);
@@ -27,7 +31,7 @@ fn what_left_the_tree_stands_nowhere_in_the_ring() {
     for removed in 1..=100 {
         let watch = watch(256);
         for number in 1..=100 {
-            watch.hand_out(element(number));
+            give(&watch, number);
         }
         suspects(&watch);
         watch.forget(element(removed));
@@ -42,7 +46,7 @@ fn what_left_the_tree_stands_nowhere_in_the_ring() {
 #[test]
 fn an_index_that_is_built_anew_keeps_what_clients_hold_and_no_more() {
     let mut watch = watch(256);
-    (1..=200).for_each(|n| watch.hand_out(element(n)));
+    (1..=200).for_each(|n| give(&watch, n));
     let held = watch.held();
     assert_eq!(held, [197, 198, 199, 200].map(element));
     watch.renew(256, &held[1..]);
@@ -54,7 +58,7 @@ fn an_index_that_is_built_anew_keeps_what_clients_hold_and_no_more() {
 #[test]
 fn the_latest_stay_under_suspicion() {
     let watch = watch(256);
-    (1..=10).for_each(|n| watch.hand_out(element(n)));
+    (1..=10).for_each(|n| give(&watch, n));
     assert_eq!(suspects(&watch).len(), 10);
     assert_eq!(suspects(&watch), [10, 9, 8, 7].map(element));
 }
@@ -63,7 +67,7 @@ fn the_latest_stay_under_suspicion() {
 fn more_than_the_ring_remembers_means_the_whole_list() {
     let watch = watch(256);
     let length = watch.ring.len();
-    (0..=length).for_each(|n| watch.hand_out(element(n + 1)));
+    (0..=length).for_each(|n| give(&watch, n + 1));
     let mut asked = false;
     let mut ask = || {
         asked = true;
