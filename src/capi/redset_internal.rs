@@ -46,7 +46,7 @@ fn crc_of(path: &std::path::Path) -> storage::Result<u32> {
 
 /// The settings of `redset_config` as numbers; changing these changes nothing.
 #[cfg(feature = "mpi")]
-pub(super) mod settings {
+pub mod settings {
     #![allow(non_upper_case_globals)]
 
     use crate::redset::Config;
