@@ -1,9 +1,10 @@
 # PIO, in C and in Fortran. Without a file library only decompositions and maps are left to test.
 
-set(pio_sizes 1 2 4 5 8)
+set(pio_sizes 1 2 5 8)
+set(pio_slow_sizes 4)
 foreach(name pio_decomp pio_map_files pio_errors)
   add_test_program(${name} ${name}.c stanchion)
-  add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
+  add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes} SLOW_SIZES ${pio_slow_sizes})
 endforeach()
 
 foreach(name pio_same pio_sparse pio_threads)
@@ -19,7 +20,7 @@ endforeach()
 if(STANCHION_FILE_LIBS)
   foreach(name pio_darray pio_metadata)
     add_test_program(${name} ${name}.c stanchion)
-    add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes})
+    add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes} SLOW_SIZES ${pio_slow_sizes})
   endforeach()
 
   # Bytes and text of files, against a serial writer.
@@ -34,8 +35,10 @@ if(STANCHION_FILE_LIBS)
       target_link_libraries(pio_files PRIVATE "${STANCHION_${library}_LIBRARY}")
     endif()
   endforeach()
-  foreach(size IN LISTS pio_sizes)
-    stanchion_run_test(pio_files.${size} PROCESSORS ${size} LABELS mpi
+  stanchion_sample_size(sample ${pio_sizes})
+  foreach(size IN LISTS pio_sizes pio_slow_sizes)
+    stanchion_run_test(pio_files.${size} PROCESSORS ${size}
+      LABELS mpi $<$<EQUAL:${size},${sample}>:sample> $<$<IN_LIST:${size},${pio_slow_sizes}>:slow>
       COMMAND bash "${CMAKE_CURRENT_SOURCE_DIR}/pio_files.sh"
               "$<IF:$<BOOL:${NCDUMP_EXECUTABLE}>,${NCDUMP_EXECUTABLE},->"
               "$<IF:$<BOOL:${NCMPIDUMP_EXECUTABLE}>,${NCMPIDUMP_EXECUTABLE},->"
@@ -66,5 +69,5 @@ if(STANCHION_HAVE_PIOF)
   set_target_properties(pio_fortran_checks PROPERTIES Fortran_MODULE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/pio_fortran_modules")
   target_link_libraries(pio_fortran_checks PUBLIC piof)
   add_test_program(pio_fortran pio_fortran.c pio_fortran_checks)
-  add_mpi_test(NAME pio_fortran EXECUTABLE pio_fortran SIZES ${pio_sizes})
+  add_mpi_test(NAME pio_fortran EXECUTABLE pio_fortran SIZES ${pio_sizes} SLOW_SIZES ${pio_slow_sizes})
 endif()

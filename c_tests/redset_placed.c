@@ -12,6 +12,7 @@ enum { FILES = 2 };
 
 static MPI_Comm comm; /* not the world: its ranks stand in reverse order */
 static int rank, size;
+static int step = 1; /* of all losses, every step-th */
 
 /* ---- files ---- */
 
@@ -84,7 +85,7 @@ static int lose(const fdp_t* placement, const struct kept* kept, const struct do
 static void lose_all(const fdp_t* placement, const struct kept* kept, int rack_survives)
 {
   int fatal = 0;
-  for (int i = 0; i < loss_count; i++) {
+  for (int i = 0; i < loss_count; i += step) {
     const struct domain *one = losses[i].one, *other = losses[i].other;
     int came_back = lose(placement, kept, one, other);
     if (one == other) CHECK_INT(came_back, !is_rack(one) || rack_survives);
@@ -204,6 +205,7 @@ int main(int argc, char** argv)
 {
   MPI_Init(&argc, &argv);
   comm = check_reversed(&rank, &size);
+  if (argc > 1) step = atoi(argv[1]);
   find_domains(size);
   find_losses();
   redset_init();

@@ -19,20 +19,35 @@ set(STANCHION_TEST_ENVIRONMENT
     CACHE STRING "Environment of every test")
 mark_as_advanced(STANCHION_TEST_ENVIRONMENT)
 
-# add_mpi_test(NAME n EXECUTABLE target SIZES 1 2 ... [TIMEOUT s] [LABELS l...] [ARGUMENTS a...])
-# One test per size, named <n>.<size>. The first size is in the sample where 2 and 5 are none of them.
+# stanchion_sample_size(<result> <size>...): the size that stands for all: odd, and small because tests of many ranks take
+# longest.
+function(stanchion_sample_size result)
+  list(GET ARGN 0 chosen)
+  foreach(size 2 5 3)
+    if(size IN_LIST ARGN)
+      set(chosen ${size})
+    endif()
+  endforeach()
+  set(${result} ${chosen} PARENT_SCOPE)
+endfunction()
+
+# add_mpi_test(NAME n EXECUTABLE target SIZES 1 2 ... [SLOW_SIZES 4 ...] [TIMEOUT s] [LABELS l...] [ARGUMENTS a...])
+# One test per size, named <n>.<size>; one of them is in the sample. SLOW_SIZES are those that are not known to
+# find anything that the others do not.
 function(add_mpi_test)
-  cmake_parse_arguments(ARG "" "NAME;EXECUTABLE;TIMEOUT" "SIZES;LABELS;ARGUMENTS" ${ARGN})
-  set(sample)
-  if(NOT 2 IN_LIST ARG_SIZES AND NOT 5 IN_LIST ARG_SIZES)
-    set(sample sample)
-  endif()
-  foreach(size IN LISTS ARG_SIZES)
-    stanchion_run_test(${ARG_NAME}.${size}
-      PROCESSORS ${size} TIMEOUT "${ARG_TIMEOUT}" LABELS mpi ${sample} ${ARG_LABELS}
+  cmake_parse_arguments(ARG "" "NAME;EXECUTABLE;TIMEOUT" "SIZES;SLOW_SIZES;LABELS;ARGUMENTS" ${ARGN})
+  stanchion_sample_size(sample ${ARG_SIZES})
+  foreach(size IN LISTS ARG_SIZES ARG_SLOW_SIZES)
+    set(labels mpi ${ARG_LABELS})
+    if(size EQUAL sample)
+      list(APPEND labels sample)
+    endif()
+    if(size IN_LIST ARG_SLOW_SIZES)
+      list(APPEND labels slow)
+    endif()
+    stanchion_run_test(${ARG_NAME}.${size} PROCESSORS ${size} TIMEOUT "${ARG_TIMEOUT}" LABELS ${labels}
       COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${size} ${MPIEXEC_PREFLAGS}
               ${STANCHION_TEST_WRAPPER} "$<TARGET_FILE:${ARG_EXECUTABLE}>" ${MPIEXEC_POSTFLAGS} ${ARG_ARGUMENTS})
-    set(sample)
   endforeach()
 endfunction()
 
@@ -53,9 +68,6 @@ function(stanchion_run_test name)
   endif()
   if(STANCHION_TEST_WRAPPER)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 10")
-  endif()
-  if(mpi IN_LIST ARG_LABELS AND ARG_PROCESSORS MATCHES "^(2|5)$")
-    list(APPEND ARG_LABELS sample)
   endif()
   math(EXPR processors "(${ARG_PROCESSORS} + 3) / 4")
   add_test(NAME ${name}

@@ -10,25 +10,29 @@ bash scripts/deps.sh --demo
 build=$repo/build-demo
 
 # quietly <command...>: what it says goes to the log, and to the screen when it fails.
-log=$build/demo.log
 quietly() {
   "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; die "failed: $*; all of its output is in $log"; }
 }
 
-# build_for <openmpi|openmpi5> <prefix>: leaves the programs of that MPI and the prefix in variables. Not optimized, as the
-# tests build it: what users install takes minutes longer.
-build_for() {
+# use_mpi <openmpi|openmpi5> <prefix>: leaves the programs of that MPI, the prefix and the log of its build in variables.
+use_mpi() {
+  mpi=$1
   prefix=$2
-  mpicc=$(command -v "$(mpi_program "$1" mpicc)")
-  mpiexec=$(command -v "$(mpi_program "$1" mpiexec)")
-  mpifort=$(command -v "$(mpi_program "$1" mpifort)" || true)
+  log=$build/$mpi.log
+  mpicc=$(command -v "$(mpi_program "$mpi" mpicc)")
+  mpiexec=$(command -v "$(mpi_program "$mpi" mpiexec)")
+  mpifort=$(command -v "$(mpi_program "$mpi" mpifort)" || true)
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-  say "building for $1 and installing into $prefix: about a minute the first time, watch $log"
-  quietly cmake -S . -B "$build/$1" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DCMAKE_INSTALL_PREFIX="$prefix" \
+}
+
+# For the MPI in use. Not optimized, as the tests build it: what users install takes minutes longer.
+build_and_install() {
+  : >"$log"
+  quietly cmake -S . -B "$build/$mpi" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DCMAKE_INSTALL_PREFIX="$prefix" \
     -DCMAKE_INSTALL_LIBDIR=lib -DSTANCHION_CARGO_DIR="$build/cargo" -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
-  if [ "$1" != openmpi ]; then quietly start_from "$build/openmpi" "$build/$1"; fi
-  quietly cmake --build "$build/$1" -j "$jobs"
-  quietly cmake --install "$build/$1"
+  if [ "$mpi" != openmpi ]; then quietly start_from "$build/openmpi" "$build/$mpi"; fi
+  quietly cmake --build "$build/$mpi" -j "$jobs"
+  quietly cmake --install "$build/$mpi"
 }
 
 # run_example <source>: 4 ranks, in a fresh directory; then shows the trees it left.
@@ -75,15 +79,22 @@ kill_ranks() {
 }
 
 mkdir -p "$build"
-: >"$log"
-build_for openmpi "$build/prefix"
-for source in examples/*.c; do
+use_mpi openmpi "$build/prefix"
+say "building for Open MPI 4 and installing into $prefix: one to two minutes the first time, watch $log"
+build_and_install
+say "building for Open MPI 5 besides, watch $build/openmpi5.log"
+set -m # a process group, which an error in front ends as a whole
+(use_mpi openmpi5 "$build/prefix-openmpi5"; build_and_install) &
+building=$!
+set +m
+trap 'kill -- "-$building" 2>/dev/null || true' EXIT
+for source in examples/*.c examples/*.f90; do
   run_example "$source"
 done
-for source in examples/*.f90; do
-  run_example "$source"
-done
-build_for openmpi5 "$build/prefix-openmpi5"
+use_mpi openmpi5 "$build/prefix-openmpi5"
+say "Open MPI 5: waiting for what is installed into $prefix"
+wait $building
+trap - EXIT
 kill_ranks 25:1
 kill_ranks 25:1 45:2 45:3
 say "done; to link your own code: PKG_CONFIG_PATH=$build/prefix/lib/pkgconfig pkg-config --cflags --libs redset"

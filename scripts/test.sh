@@ -21,48 +21,14 @@ done
 cd "$repo"
 bash scripts/deps.sh
 work=$repo/build-test
-mkdir -p "$work"
+parts=$work/parts
+rm -rf "$parts"
+mkdir -p "$parts"
+. scripts/parts.sh
+trap finish_parts EXIT
 
-summary=()
-current=
-started=$SECONDS
-finish() {
-  local rc=$?
-  if [ -n "$current" ]; then summary+=("FAILED  $current"); fi
-  say "summary, $((SECONDS - started)) s"
-  printf '  %s\n' "${summary[@]}"
-  if [ $rc = 0 ]; then
-    case ${summary[*]} in *SKIPPED*) echo "all that ran passed" ;; *) echo "all passed" ;; esac
-  fi
-}
-trap finish EXIT
-
-# part <what> <command...>: its time, and that of all cores.
-part() {
-  current=$1
-  shift
-  say "$current"
-  local begin=$SECONDS cpu
-  cpu=$(cpu_seconds)
-  "$@"
-  summary+=("$(printf 'ok %4d s, %4d s of CPU  %s' $((SECONDS - begin)) $(($(cpu_seconds) - cpu)) "$current")")
-  current=
-}
-
-# What the ended children of this shell have used, user and system.
-cpu_seconds() { LC_ALL=C awk -v tick="$(getconf CLK_TCK)" '{ printf "%d", ($16 + $17) / tick }' /proc/$$/stat; }
-
-# part_with <cargo's tool> <what> <command...>: a part for which some installations of Rust lack the tool.
-part_with() {
-  local tool=$1
-  shift
-  if cargo "$tool" --version >/dev/null 2>&1; then
-    part "$@"
-  else
-    say "SKIPPED: $1 (this Rust has no working cargo $tool)"
-    summary+=("SKIPPED $1: this Rust has no working cargo $tool")
-  fi
-}
+# has_tool <cargo's tool>: some installations of Rust lack them.
+has_tool() { cargo "$1" --version >/dev/null 2>&1; }
 
 # ---- Rust ----
 
@@ -79,42 +45,55 @@ check_cargo() {
 }
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/openmpi/CMakeCache.txt"; }
 
-# Tests and benches with no features and with all; the library as CMake may ask for it.
-lints() {
-  local features
-  check_cargo clippy --all-targets -- -D warnings
-  check_cargo clippy --all-targets --features $all_features -- -D warnings
-  for features in "" mpi mpi,netcdf,linked mpi,pnetcdf,netcdf,linked mpi,pnetcdf,netcdf,linked,pio_ncar; do
-    check_cargo clippy --lib --bins --features "reserve,$features" -- -D warnings
-  done
+format() {
+  cargo fmt --check
+  cargo fmt --check --manifest-path tests/interleavings/Cargo.toml
 }
+
+# Between them these see every line with every feature that it asks for on and off: all targets with all features and without
+# MPI, the library with MPI alone and with NCAR's interface. What else CMake may ask for is compiled with the C libraries.
+lints() {
+  check_cargo clippy --all-targets --features $all_features -- -D warnings
+  check_cargo clippy --all-targets --features reserve -- -D warnings
+  check_cargo clippy --lib --features reserve,mpi -- -D warnings
+  check_cargo clippy --lib --features reserve,mpi,pnetcdf,netcdf,linked,pio_ncar -- -D warnings
+}
+
+# Documentation has no tests.
+test_cargo() { check_cargo test --features $all_features --lib --bins --tests --examples "$@"; }
+
+build_rust_tests() { test_cargo --no-run; }
 
 # The tests of the MPI half run as a job of one rank, and those that are made for it as jobs of two and three.
 rust_tests() {
-  check_cargo test --features $all_features
+  test_cargo
   run_ranks 2 mpi
   run_ranks 3 mpi
   run_ranks 2 pio_formats --test-threads 1
 }
 
+# rust_program <test of tests/>: asking cargo would mean to wait for what it does in the background.
+rust_program() { sed -n "s/.*(\\(.*\\/$1-[^)]*\\)).*/\\1/p" "$parts/rust_tests.log"; }
+
 # run_ranks <ranks> <test of tests/> <arguments...>
 run_ranks() {
-  local ranks=$1 test=$2 program
+  local ranks=$1 program
+  program=$(rust_program "$2")
   shift 2
-  program=$(check_cargo test --features $all_features --test "$test" --no-run 2>&1 | sed -n "s/.*(\\(.*\\/$test-[^)]*\\)).*/\\1/p")
   "$(mpi_program openmpi mpiexec)" -n "$ranks" "$program" "$@"
 }
 
-# Both keep one core busy. The simulator goes on where `cargo test` has not been.
-simulator_and_fuzz() {
-  local seconds=40 failed=0 pids pid
+# The simulator goes on where `rust_tests` has not been.
+simulator() {
+  local seconds=40
   if [ $slow = yes ]; then seconds=600; fi
-  check_cargo test --features $all_features --test simulator -- --from 1000000 --seconds $seconds &
-  pids=$!
-  check_cargo run --features $all_features --example fuzz -- --seconds $((seconds / 20)) &
-  pids+=" $!"
-  for pid in $pids; do wait "$pid" || failed=1; done
-  return $failed
+  "$(rust_program simulator)" --from 1000000 --seconds $seconds
+}
+
+fuzz_targets() {
+  local seconds=2
+  if [ $slow = yes ]; then seconds=30; fi
+  "$(cargo_directory "$work/openmpi")/ci/examples/fuzz" --seconds $seconds
 }
 
 # Every case of stale and lost files to four ranks, many of more.
@@ -122,10 +101,14 @@ slow_rust_tests() { optimized_cargo test --lib -- --ignored redset::tests::stale
 
 # Readers of one tree, in every order of their steps.
 interleavings() {
-  RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$work/cargo/loom cargo test --locked --profile ci --lib interleavings
+  RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$work/cargo/loom cargo test --locked --profile ci --manifest-path tests/interleavings/Cargo.toml
 }
 
-sanitizer() { if [ $slow = yes ]; then bash scripts/sanitize.sh --all; else bash scripts/sanitize.sh; fi; }
+sanitizer() {
+  local all=()
+  if [ $slow = yes ]; then all=(--all); fi
+  CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") bash scripts/sanitize.sh "${all[@]}"
+}
 
 # ---- C ----
 
@@ -151,36 +134,43 @@ ctest_in() {
   (cd "$work/$tree" && ctest --output-on-failure -j $((2 * jobs)) -LE "$without" "$@")
 }
 
-test_mpi() {
+build_mpi() {
   local mpi=$1
   if [ "$mpi" != openmpi ]; then
-    configure_mpi "$mpi" "$mpi"
+    configure_mpi "$mpi" "$mpi" -DCMAKE_C_FLAGS_RELEASE=-O0
     start_from "$work/openmpi" "$work/$mpi"
   fi
   cmake --build "$work/$mpi" -j "$jobs"
-  if [ "$mpi" = openmpi ]; then ctest_in openmpi none
-  elif [ $slow = yes ]; then ctest_in "$mpi" valgrind -L 'mpi|install'
-  else ctest_in "$mpi" valgrind -L 'sample|fault'
+}
+
+test_mpi() {
+  if [ "$1" = openmpi ]; then ctest_in openmpi none
+  elif [ $slow = yes ]; then ctest_in "$1" valgrind -L 'mpi|install'
+  else ctest_in "$1" valgrind -L 'sample|fault'
   fi
 }
 
 # Only what has to do with PIO.
-test_ncar() {
+build_ncar() {
   local targets
-  configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar
+  configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0
   targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*)$/\1/p')
   cmake --build "$work/ncar" -j "$jobs" --target $targets
+}
+
+test_ncar() {
   ctest_in ncar valgrind -L 'sample|serial|install' -R '^(pio|example_darray|exports|install\.(prefix|cmake_c|cmake_fortran))'
 }
 
 # Serial tests with all of their data under valgrind are slow; the tree of Open MPI 4 runs them with less.
-test_base() {
+build_base() {
   local wrapper=
   if [ $slow = yes ]; then wrapper="valgrind;-q;--error-exitcode=9;--leak-check=full;--errors-for-leak-kinds=definite"; fi
-  configure base -DSTANCHION_MPI=OFF "-DSTANCHION_TEST_WRAPPER=$wrapper"
+  configure base -DSTANCHION_MPI=OFF "-DSTANCHION_TEST_WRAPPER=$wrapper" -DCMAKE_C_FLAGS_RELEASE=-O0
   cmake --build "$work/base" -j "$jobs"
-  ctest_in base valgrind
 }
+
+test_base() { ctest_in base valgrind; }
 
 # What users get: optimized across crates, all tests.
 test_release() {
@@ -201,18 +191,39 @@ test_offline() {
   CARGO_HOME=$tree/cargo-home cmake --build "$tree/build" -j "$jobs"
 }
 
+# ---- what goes when ----
+
+background() {
+  local mpi
+  queued rust_tests "Rust tests, build" build_rust_tests
+  queued base "C tests without MPI, build" build_base
+  queued openmpi "C tests, openmpi, build" build_mpi openmpi
+  queued sanitizer "address sanitizer" sanitizer
+  if has_tool clippy; then queued lints "lints, every feature" lints; fi
+  for mpi in $mpis; do
+    if [ "$mpi" != openmpi ]; then queued "$mpi" "C tests, $mpi, build" build_mpi "$mpi"; fi
+  done
+  queued ncar "PIO with NCAR's interface, build" build_ncar
+}
+
 part "configure for Open MPI 4" configure_mpi openmpi openmpi
-part_with fmt "format" cargo fmt --check
-part_with clippy "lints, every set of features" lints
-part "Rust tests" rust_tests
-part "simulator and fuzz targets" simulator_and_fuzz
+in_background background
+if has_tool fmt; then part "format" format; else skipped format "this Rust has no working cargo fmt"; fi
 part "interleavings of threads" interleavings
-part "address sanitizer" sanitizer
+await rust_tests
+part "Rust tests" rust_tests
+part "simulator" simulator
+part "fuzz targets" fuzz_targets
+await base
+part "C and install tests without MPI" test_base
 for mpi in $mpis; do
+  await "$mpi"
   part "C and install tests, $mpi" test_mpi "$mpi"
 done
+await sanitizer
+if has_tool clippy; then await lints; else skipped lints "this Rust has no working cargo clippy"; fi
+await ncar
 part "PIO with NCAR's interface" test_ncar
-part "C and install tests without MPI" test_base
 if [ $slow = yes ]; then
   part "slow Rust tests" slow_rust_tests
   part "C and install tests of the release" test_release

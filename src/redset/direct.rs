@@ -274,7 +274,7 @@ fn is_copy(flow: &Flow) -> bool {
 }
 
 fn resize(blocks: &mut Vec<Vec<u8>>, count: usize, length: usize) {
-    blocks.resize_with(count, Vec::new);
+    blocks.resize_with(count, || vec![0; length]);
     blocks.iter_mut().for_each(|block| block.resize(length, 0));
 }
 

@@ -224,7 +224,9 @@ struct Pool(Vec<Vec<u8>>);
 
 impl Pool {
     fn take(&mut self, length: usize) -> Vec<u8> {
-        let mut block = self.0.pop().unwrap_or_default();
+        let Some(mut block) = self.0.pop() else {
+            return vec![0; length];
+        };
         block.resize(length, 0);
         block
     }

@@ -14,6 +14,7 @@ use super::header::Record;
 use super::reach::{Extent, Reach, Stream};
 use super::sums::{Sum, Sums};
 use super::{Error, Result};
+use crate::pages;
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
 use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
@@ -357,15 +358,12 @@ pub(super) fn open_one<F: PartialEq>(
 }
 
 fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
-    let mut block = Vec::new();
-    let size = match block.try_reserve_exact(BLOCK) {
-        Ok(()) => BLOCK,
-        Err(_) => SMALL_BLOCK,
-    };
-    block.resize(size, 0);
+    let wanted = range.end.saturating_sub(range.start).min(BLOCK as u64) as usize;
+    let mut block = pages::zeroed(wanted).unwrap_or_else(|| vec![0; wanted.min(SMALL_BLOCK)]);
+    let size = block.len() as u64;
     let mut offset = range.start;
     while offset < range.end {
-        let length = (range.end - offset).min(size as u64);
+        let length = (range.end - offset).min(size);
         read(offset, &mut block[..length as usize])?;
         offset += length;
     }

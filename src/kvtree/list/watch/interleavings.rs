@@ -1,4 +1,4 @@
-//! Readers at once, in every order of their steps: `RUSTFLAGS="--cfg loom" cargo test --lib interleavings`.
+//! Readers at once, in every order of their steps: `RUSTFLAGS="--cfg loom" cargo test` in tests/interleavings.
 
 use super::*;
 use loom::sync::Arc;
