@@ -20,10 +20,10 @@ finish_parts() {
 
 # measured <what> <command...>: in a subshell; notes its time, and that of all cores.
 measured() {
-  local what=$1 begin=$SECONDS
+  local what=$1 begin=$SECONDS self=$BASHPID
   shift
   "$@"
-  printf 'ok %4d s, %4d s of CPU  %s\n' $((SECONDS - begin)) "$(cpu_seconds $BASHPID)" "$what" >>"$parts/summary"
+  printf 'ok %4d s, %4d s of CPU  %s\n' $((SECONDS - begin)) "$(cpu_seconds "$self")" "$what" >>"$parts/summary"
 }
 
 # cpu_seconds <process>: what it and its ended children have used, user and system.
