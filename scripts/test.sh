@@ -73,7 +73,7 @@ rust_tests() {
 }
 
 # rust_program <test of tests/>: asking cargo would mean to wait for what it does in the background.
-rust_program() { sed -n "s/.*(\\(.*\\/$1-[^)]*\\)).*/\\1/p" "$parts/rust_tests.log"; }
+rust_program() { sed -n "s/.*(\\(.*\\/deps\\/$1-[^/)]*\\)).*/\\1/p" "$parts/rust_tests.log"; }
 
 # run_ranks <ranks> <test of tests/> <arguments...>
 run_ranks() {
