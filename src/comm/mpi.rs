@@ -517,6 +517,13 @@ pub(super) fn ranks_of(mut group: ffi::MPI_Group, comm: MPI_Comm) -> Result<Vec<
     Ok(ranks?.into_iter().flatten().collect())
 }
 
+/// Whether all ranks of a communicator are in another, too; of one between two groups, those of the own group.
+#[cfg(stanchion_ulfm)]
+pub(super) fn is_within(part: MPI_Comm, whole: MPI_Comm) -> Result<bool> {
+    let size = MpiComm::new(part, Kind::Borrowed)?.size();
+    Ok(ranks_of(group_of(part)?, whole)?.len() == size)
+}
+
 /// The rank that member `rank` of one communicator has in another.
 pub fn rank_in(of: MPI_Comm, rank: c_int, to: MPI_Comm) -> Result<Option<usize>> {
     let _handler = ReturnErrors::on(of)?;

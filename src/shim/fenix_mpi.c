@@ -46,11 +46,13 @@ static void print_unhandled(int code)
   fprintf(stderr, "Fenix: an error that is no process failure: %s\n", text);
 }
 
-/* Whether a call that makes a communicator has met the error. Open MPI names the call after the code. */
+/* Whether a call has met the error in which all ranks make a communicator. Open MPI names the call after the code. One
+ * that only some ranks of a communicator make leaves nothing behind. */
 static int is_constructor(const char* call)
 {
   static const char* const words[] = {"create", "split", "dup", "Cart_", "Graph_", "merge", "spawn", "accept", "connect"};
-  for (size_t i = 0; call && i < sizeof words / sizeof *words; i++)
+  if (!call || strstr(call, "create_group")) return 0;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strstr(call, words[i])) return 1;
   return 0;
 }
