@@ -20,16 +20,16 @@ finish_parts() {
 
 # measured <what> <command...>: in a subshell; notes its time, and that of all cores.
 measured() {
-  local what=$1 begin=$SECONDS
+  local what=$1 begin=$SECONDS self=$BASHPID
   shift
   "$@"
-  printf 'ok %4d s, %4d s of CPU  %s\n' $((SECONDS - begin)) "$(cpu_seconds)" "$what" >>"$parts/summary"
+  printf 'ok %4d s, %4d s of CPU  %s\n' $((SECONDS - begin)) "$(cpu_seconds "$self")" "$what" >>"$parts/summary"
 }
 
-# What this subshell and its ended children have used, user and system.
+# cpu_seconds <process>: what it and its ended children have used, user and system.
 cpu_seconds() {
   local statistics
-  read -r -a statistics <"/proc/$BASHPID/stat"
+  read -r -a statistics <"/proc/$1/stat"
   local -i ticks=statistics[13]+statistics[14]+statistics[15]+statistics[16]
   echo $((ticks / $(getconf CLK_TCK)))
 }
