@@ -1,7 +1,10 @@
-//! Records how this build was made: which MPI its handles belong to, target and profile; and says
-//! which instruction sets the compiler knows.
+//! Records how this build was made: which MPI its handles belong to, target and profile; says which instruction sets the
+//! compiler knows; makes the Rust side of what is called of the file libraries.
 
 use std::{env, fs, path::Path, process::Command};
+
+#[path = "src/pio/format/table.rs"]
+mod table;
 
 /// Preprocessed against `mpi.h`: the line after the marker names the family and version.
 const PROBE: &str = r#"
@@ -31,6 +34,21 @@ stanchion_probe
 MPIX_ERR_PROC_FAILED MPIX_ERR_PROC_FAILED_PENDING MPIX_ERR_REVOKED
 #endif
 "#;
+
+/// The file libraries: how cargo calls the feature, the variable in which CMake gives the names under which the library is
+/// looked for, one after the other, and what stands for them without CMake.
+const FILE_LIBRARIES: [(&str, &str, &str); 2] = [
+    (
+        "netcdf",
+        "STANCHION_NETCDF_NAMES",
+        "libnetcdf.so.19:libnetcdf.so",
+    ),
+    (
+        "pnetcdf",
+        "STANCHION_PNETCDF_NAMES",
+        "libpnetcdf.so.4:libpnetcdf.so.0d:libpnetcdf.so",
+    ),
+];
 
 /// Rust 1.89 was the first stable one with the intrinsics of AVX-512 and GFNI.
 const AVX512_SINCE: u32 = 89;
@@ -62,6 +80,26 @@ fn main() {
     if minor_version_of_rustc().is_some_and(|minor| minor >= AVX512_SINCE) {
         println!("cargo:rustc-cfg=stanchion_avx512");
     }
+    file_libraries();
+}
+
+fn file_libraries() {
+    const TABLE: &str = "src/pio/format/calls.in";
+    println!("cargo:rerun-if-changed={TABLE}");
+    println!("cargo:rerun-if-changed=src/pio/format/table.rs");
+    let mut used = Vec::new();
+    for (library, variable, default) in FILE_LIBRARIES {
+        println!("cargo:rerun-if-env-changed={variable}");
+        let names = env::var(variable).unwrap_or_else(|_| default.into());
+        println!("cargo:rustc-env={variable}={names}");
+        if env::var_os(format!("CARGO_FEATURE_{}", library.to_uppercase())).is_some() {
+            used.push(library);
+        }
+    }
+    let text = fs::read_to_string(TABLE).expect("calls.in can be read");
+    let directory = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    let made = Path::new(&directory).join("calls.rs");
+    fs::write(made, table::rust_of(&text, &used)).expect("OUT_DIR can be written");
 }
 
 /// From its line such as "rustc 1.95.0 (59807616e 2026-04-14)".

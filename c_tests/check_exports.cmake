@@ -1,6 +1,6 @@
-# cmake -DNM=<nm> -DKIND=shared|static -DLIBRARY=<file> -DNAMES=<file> -P check_exports.cmake
+# cmake -DNM=<nm> -DKIND=shared|filter|static -DLIBRARY=<file> -DNAMES=<file> -P check_exports.cmake
 set(dynamic)
-if(KIND STREQUAL "shared")
+if(NOT KIND STREQUAL "static")
   set(dynamic --dynamic)
 endif()
 execute_process(COMMAND "${NM}" ${dynamic} --extern-only --defined-only "${LIBRARY}"

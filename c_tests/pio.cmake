@@ -45,6 +45,7 @@ if(STANCHION_FILE_LIBS)
               "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${size} ${MPIEXEC_PREFLAGS} "$<TARGET_FILE:pio_files>"
               ${MPIEXEC_POSTFLAGS})
   endforeach()
+  include(pio_loading.cmake)
 endif()
 
 # Every exported name is in the header, but for what upstream's header does not have either.

@@ -71,7 +71,7 @@ function(stanchion_run_test name)
   endif()
   math(EXPR processors "(${ARG_PROCESSORS} + 3) / 4")
   add_test(NAME ${name}
-           COMMAND "${CMAKE_COMMAND}" "-DDIRECTORY=${CMAKE_BINARY_DIR}/test-directories/${name}"
+           COMMAND "${CMAKE_COMMAND}" "-DDIRECTORY=${PROJECT_BINARY_DIR}/test-directories/${name}"
                    -P "${PROJECT_SOURCE_DIR}/cmake/RunInFreshDirectory.cmake" -- ${ARG_COMMAND})
   set_tests_properties(${name} PROPERTIES
     TIMEOUT ${ARG_TIMEOUT}

@@ -23,10 +23,10 @@ stanchion_check_rust()
 function(stanchion_native_libs result)
   get_filename_component(bin "${CARGO_EXECUTABLE}" DIRECTORY)
   find_program(RUSTC_EXECUTABLE rustc HINTS "${bin}" DOC "The rustc that belongs to CARGO_EXECUTABLE")
-  file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/empty.rs" "")
+  file(WRITE "${PROJECT_BINARY_DIR}/CMakeFiles/empty.rs" "")
   execute_process(
     COMMAND "${RUSTC_EXECUTABLE}" --crate-type staticlib --print native-static-libs
-            -o "${CMAKE_BINARY_DIR}/CMakeFiles/libempty.a" "${CMAKE_BINARY_DIR}/CMakeFiles/empty.rs"
+            -o "${PROJECT_BINARY_DIR}/CMakeFiles/libempty.a" "${PROJECT_BINARY_DIR}/CMakeFiles/empty.rs"
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE failed)
   if(failed OR NOT text MATCHES "native-static-libs: ([^\n]*)")

@@ -1,6 +1,8 @@
 # Which file libraries PIO gets: PnetCDF and serial netCDF, each used when it is there and fits the MPI.
 # STANCHION_PNETCDF, STANCHION_NETCDF: AUTO takes what works, ON insists, OFF leaves it out.
-# Sets STANCHION_PIO_FEATURES (of cargo), STANCHION_FILE_LIBS (for the link here) and
+# PIO loads them when it first needs them; only its static library is linked with them.
+# Sets STANCHION_PIO_FEATURES and STANCHION_PIO_CARGO_ENV (of cargo), STANCHION_FILE_NAMES, STANCHION_FILE_LIBS
+# and STANCHION_FILE_INCLUDES (for the table of their functions), STANCHION_FILE_DIRECTORIES (where the loader is to look besides) and
 # STANCHION_FILE_LINK_FLAGS (for links of the installed archive).
 
 set(STANCHION_PNETCDF AUTO CACHE STRING "PIO with PnetCDF: AUTO, ON or OFF")
@@ -32,19 +34,19 @@ function(stanchion_mpi_of result file)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Leaves in <result> what speaks against linking <library>: nothing, or a sentence. A program that loads two
+# Leaves in <result> what speaks against using <library>: nothing, or a sentence. A program that loads two
 # MPIs, or another MPI than the library alone would load, breaks at its first file at the latest.
 function(stanchion_try_file_library result name library source)
   set(${result} "" PARENT_SCOPE)
-  set(program "${CMAKE_BINARY_DIR}/CMakeFiles/probe_${name}")
+  set(program "${PROJECT_BINARY_DIR}/CMakeFiles/probe_${name}")
   file(WRITE "${program}.c" "${source}")
-  try_compile(links "${CMAKE_BINARY_DIR}/CMakeFiles/probe" "${program}.c"
+  try_compile(links "${PROJECT_BINARY_DIR}/CMakeFiles/probe" "${program}.c"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${STANCHION_${name}_INCLUDE_DIR}"
     LINK_LIBRARIES "${library}" MPI::MPI_C
     OUTPUT_VARIABLE output
     COPY_FILE "${program}" COPY_FILE_ERROR ignored)
   if(NOT links)
-    file(APPEND "${CMAKE_BINARY_DIR}/CMakeFiles/CMakeError.log" "${name}:\n${output}\n")
+    file(APPEND "${PROJECT_BINARY_DIR}/CMakeFiles/CMakeError.log" "${name}:\n${output}\n")
     set(${result} "a program with ${library} and this MPI does not link (see CMakeFiles/CMakeError.log)" PARENT_SCOPE)
     return()
   endif()
@@ -68,6 +70,29 @@ function(stanchion_link_flags result library)
     list(INSERT flags 0 "-L${directory}")
   endif()
   set(${result} ${flags} PARENT_SCOPE)
+endfunction()
+
+# What PIO asks the loader for: the library's SONAME, then the file that was found, for loaders that do not look there.
+# An archive cannot be loaded and leaves nothing.
+function(stanchion_loader_names result library)
+  set(${result} "" PARENT_SCOPE)
+  if(library MATCHES "\\.a$")
+    return()
+  endif()
+  find_program(CMAKE_READELF readelf)
+  get_filename_component(real "${library}" REALPATH)
+  get_filename_component(soname "${real}" NAME)
+  if(CMAKE_READELF)
+    execute_process(COMMAND "${CMAKE_READELF}" -d "${library}" OUTPUT_VARIABLE text ERROR_QUIET)
+    if(text MATCHES "\\(SONAME\\)[^\n]*\\[([^]\n]+)\\]")
+      set(soname "${CMAKE_MATCH_1}")
+    endif()
+  endif()
+  get_filename_component(directory "${library}" DIRECTORY)
+  if(EXISTS "${directory}/${soname}")
+    set(real "${directory}/${soname}")
+  endif()
+  set(${result} "${soname}:${real}" PARENT_SCOPE)
 endfunction()
 
 # stanchion_find_file_library(<PNETCDF|NETCDF> <title> <header> <library> <source of a program> <hints>...)
@@ -95,13 +120,20 @@ function(stanchion_find_file_library name title header file source)
     return()
   endif()
   stanchion_link_flags(flags "${library}")
+  stanchion_loader_names(names "${library}")
+  get_filename_component(directory "${library}" DIRECTORY)
+  if(NOT directory IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+    set(STANCHION_FILE_DIRECTORIES ${STANCHION_FILE_DIRECTORIES} "${directory}" PARENT_SCOPE)
+  endif()
   set(STANCHION_HAVE_${name} TRUE PARENT_SCOPE)
+  set(STANCHION_${name}_NAMES "${names}" CACHE INTERNAL "What PIO asks the loader for")
   set(STANCHION_FILE_LIBS ${STANCHION_FILE_LIBS} "${library}" PARENT_SCOPE)
   set(STANCHION_FILE_LINK_FLAGS ${STANCHION_FILE_LINK_FLAGS} ${flags} PARENT_SCOPE)
   message(STATUS "PIO with ${title}: ${library}")
 endfunction()
 
 set(STANCHION_FILE_LIBS)
+set(STANCHION_FILE_DIRECTORIES)
 set(STANCHION_FILE_LINK_FLAGS)
 stanchion_find_file_library(PNETCDF "PnetCDF" pnetcdf.h pnetcdf
 "#include <mpi.h>
@@ -138,13 +170,21 @@ else()
   message(FATAL_ERROR "STANCHION_PIO_ABI is ${STANCHION_PIO_ABI}; it must be scorpio or ncar.")
 endif()
 
-set(STANCHION_PIO_FEATURES)
+set(STANCHION_FILE_NAMES)
+set(STANCHION_FILE_INCLUDES)
+set(STANCHION_PIO_CARGO_ENV)
 foreach(name PNETCDF NETCDF)
   if(STANCHION_HAVE_${name})
     string(TOLOWER ${name} feature)
-    list(APPEND STANCHION_PIO_FEATURES ${feature})
+    list(APPEND STANCHION_FILE_NAMES ${feature})
+    list(APPEND STANCHION_FILE_INCLUDES "${STANCHION_${name}_INCLUDE_DIR}")
+    list(APPEND STANCHION_PIO_CARGO_ENV "STANCHION_${name}_NAMES=${STANCHION_${name}_NAMES}")
   endif()
 endforeach()
+set(STANCHION_PIO_FEATURES ${STANCHION_FILE_NAMES})
+if(STANCHION_FILE_LIBS)
+  list(APPEND STANCHION_PIO_FEATURES linked)
+endif()
 if(STANCHION_PIO_NCAR)
   list(APPEND STANCHION_PIO_FEATURES pio_ncar)
 endif()

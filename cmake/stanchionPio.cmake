@@ -17,15 +17,14 @@ if(EXISTS "${stanchion_libdir}/libpiof.a")
   set(PIO_Fortran_LIBRARY "${stanchion_libdir}/libpiof.a")
   set(PIO_Fortran_LIBRARIES PIO::PIO_Fortran)
   set(PIO_LIBRARIES PIO::PIO_Fortran PIO::PIO_C)
-  foreach(suffix "" -static)
-    if(NOT TARGET PIO::PIO_Fortran${suffix})
-      add_library(PIO::PIO_Fortran${suffix} STATIC IMPORTED)
-      set_target_properties(PIO::PIO_Fortran${suffix} PROPERTIES
-        IMPORTED_LOCATION "${PIO_Fortran_LIBRARY}"
-        INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
-        INTERFACE_LINK_LIBRARIES PIO::PIO_C${suffix})
-    endif()
-  endforeach()
+  if(NOT TARGET PIO::PIO_Fortran-static)
+    add_library(PIO::PIO_Fortran-static STATIC IMPORTED)
+    set_target_properties(PIO::PIO_Fortran-static PROPERTIES
+      IMPORTED_LOCATION "${PIO_Fortran_LIBRARY}"
+      IMPORTED_LINK_INTERFACE_LANGUAGES "C;Fortran"
+      INTERFACE_INCLUDE_DIRECTORIES "${stanchion_includedir}"
+      INTERFACE_LINK_LIBRARIES PIO::PIO_C-static)
+  endif()
 endif()
 
 # Projects that bring a module of their own for finding PIO ask for the kind of library this way.

@@ -3,7 +3,7 @@
  * Every rank keeps its part of a field and writes it to a file now and then. redset protects the files of
  * all ranks: one rank may lose everything it has. That happens here in the middle of the run; the job goes
  * back to the checkpoint and ends with the same result as if nothing had happened.
- *   mpicc checkpoint.c $(pkg-config --cflags --libs redset) -o checkpoint && mpiexec -n 4 ./checkpoint
+ *   mpicc checkpoint.c $(pkg-config --cflags --libs redset stanchion) -o checkpoint && mpiexec -n 4 ./checkpoint
  */
 #include <mpi.h>
 #include <redset.h>

@@ -2,7 +2,7 @@
  *
  * Every rank computes some columns of a grid and writes them for a few time steps; two ranks at most, the I/O
  * tasks, touch the file. Then the file is read back by rows: what a rank wants is up to its map, not to who wrote it.
- *   mpicc darray.c $(pkg-config --cflags --libs pio) -o darray && mpiexec -n 4 ./darray && ncdump -h field.nc
+ *   mpicc darray.c $(pkg-config --cflags --libs pio stanchion) -o darray && mpiexec -n 4 ./darray && ncdump -h field.nc
  */
 #include <mpi.h>
 #include <pio.h>

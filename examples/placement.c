@@ -3,7 +3,7 @@
  * Every rank says where it is: here the ranks are spread over two racks with two nodes each. Placement chooses which
  * ranks protect each other, and reports what that survives. redset protects files in these sets. Then the first rack
  * is lost with all its files, and they come back, as the report has said.
- *   mpicc placement.c $(pkg-config --cflags --libs redset) -o placement && mpiexec -n 4 ./placement
+ *   mpicc placement.c $(pkg-config --cflags --libs redset stanchion) -o placement && mpiexec -n 4 ./placement
  */
 #include <mpi.h>
 #include <redset.h>

@@ -183,7 +183,8 @@ int Fenix_check_cancelled(MPI_Request *request, MPI_Status *status);
  * FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
  *
  * # Collective
- * Called by all ranks of the resilient communicator. If one of them fails first, this recovers like any other call.
+ * Called by all ranks of the resilient communicator. If one of them fails while others are still at work, this recovers
+ * like any other call; one that fails when all others are here is not replaced.
  */
 int Fenix_Finalize(void);
 

@@ -642,7 +642,8 @@ int PIOc_read_nc_decomp(int iosysid,
                         int *fortran_order);
 
 /**
- * Whether this library can write and read files in that way.
+ * Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
+ * this call does.
  *
  * # Returns
  * 1 or 0.
@@ -653,7 +654,8 @@ int PIOc_iotype_available(int iotype);
  * Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
  *
  * # Returns
- * PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type.
+ * PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or
+ * an I/O task cannot load what it needs.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.

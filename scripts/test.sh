@@ -37,25 +37,28 @@ all_features=mpi,pnetcdf,netcdf,faults
 # check_cargo <command> <arguments...>: with profile, directory and environment of the C library on Open MPI 4, so that
 # nothing is compiled twice.
 check_cargo() {
-  local command=$1 libclang
+  local command=$1
   shift
-  libclang=$(sed -n 's/^STANCHION_LIBCLANG:FILEPATH=//p' "$work/openmpi/CMakeCache.txt")
   CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
-    LIBCLANG_PATH=$(dirname "$libclang") cargo "$command" --locked --profile ci "$@"
+    LIBCLANG_PATH=$(dirname "$(cached STANCHION_LIBCLANG)") STANCHION_NETCDF_NAMES=$(cached STANCHION_NETCDF_NAMES) \
+    STANCHION_PNETCDF_NAMES=$(cached STANCHION_PNETCDF_NAMES) cargo "$command" --locked --profile ci "$@"
 }
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/openmpi/CMakeCache.txt"; }
 
 format() {
   cargo fmt --check
   cargo fmt --check --manifest-path tests/interleavings/Cargo.toml
 }
 
-# Between them these see every line with every feature that it asks for on and off: all targets with all features and without
-# MPI, the library with MPI alone and with NCAR's interface. What else CMake may ask for is compiled with the C libraries.
+# Between them these see every line with every feature that it asks for on and off: all targets with all features and with
+# none (tests have allocators of their own, so without the reserve), the library as it is without MPI, with MPI alone and
+# with NCAR's interface. What else CMake may ask for is compiled with the C libraries.
 lints() {
   check_cargo clippy --all-targets --features $all_features -- -D warnings
-  check_cargo clippy --all-targets --features reserve -- -D warnings
+  check_cargo clippy --all-targets -- -D warnings
+  check_cargo clippy --lib --bins --features reserve -- -D warnings
   check_cargo clippy --lib --features reserve,mpi -- -D warnings
-  check_cargo clippy --lib --features reserve,mpi,pnetcdf,netcdf,pio_ncar -- -D warnings
+  check_cargo clippy --lib --features reserve,mpi,pnetcdf,netcdf,linked,pio_ncar -- -D warnings
 }
 
 # Documentation has no tests.
@@ -72,7 +75,7 @@ rust_tests() {
 }
 
 # rust_program <test of tests/>: asking cargo would mean to wait for what it does in the background.
-rust_program() { sed -n "s/.*(\\(.*\\/$1-[^)]*\\)).*/\\1/p" "$parts/rust_tests.log"; }
+rust_program() { sed -n "s/.*(\\(.*\\/deps\\/$1-[^/)]*\\)).*/\\1/p" "$parts/rust_tests.log"; }
 
 # run_ranks <ranks> <test of tests/> <arguments...>
 run_ranks() {

@@ -2,7 +2,7 @@
 //!
 //! `BLESS=1 cargo test --test headers` writes them anew.
 
-use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, ItemType, Language, Style};
+use cbindgen::{Builder, Config};
 use std::fs;
 use std::path::Path;
 
@@ -53,38 +53,15 @@ const HEADERS: [(&str, &[&str]); 11] = [
 ];
 
 fn config() -> Config {
-    Config {
-        language: Language::C,
-        style: Style::Type,
-        usize_is_size_t: true,
-        documentation_style: DocumentationStyle::Doxy,
-        no_includes: true,
-        line_length: 110,
-        // What takes an MPI_Comm: programs without MPI include the same header.
-        // And what differs between the two ABIs of PIO.
-        defines: [
-            ("feature = mpi".into(), "REDSET_ENABLE_MPI".into()),
-            ("feature = pio_ncar".into(), "STANCHION_PIO_NCAR".into()),
-        ]
-        .into(),
-        export: ExportConfig {
-            item_types: vec![ItemType::Functions],
-            rename: [("c_bool".into(), "bool".into())].into(),
-            ..Default::default()
-        },
-        ..Default::default()
-    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("cbindgen.toml");
+    Config::from_file(file).expect("cbindgen.toml can be read")
 }
 
-/// The declarations of all exported functions of one Rust file. What C wraps (`src/shim`) is exported
-/// under an inner name, and declared without it.
+/// The declarations of all exported functions of one Rust file.
 fn declarations(source: &Path) -> String {
-    let text = fs::read_to_string(source).expect("the C layer can be read");
-    let plain = tempfile::NamedTempFile::new().expect("a temporary file");
-    fs::write(&plain, text.replace("\"inner_", "\"")).expect("a temporary file can be written");
     let bindings = Builder::new()
         .with_config(config())
-        .with_src(plain.path())
+        .with_src(source)
         .generate()
         .expect("the C layer can be parsed");
     let mut text = Vec::new();

@@ -39,7 +39,7 @@ case_cmake_c() {
   cmake_project c
   for program in base own_base serial redset_base; do run_serial $program; run_serial $program-static; done
   if with_mpi; then
-    for program in mpi own_mpi redset own_redset fenix_client own_fenix pio; do run_mpi $program; run_mpi $program-static; done
+    for program in mpi own_mpi redset own_redset fenix_client own_fenix pio own_pio; do run_mpi $program; run_mpi $program-static; done
   fi
 }
 
@@ -94,6 +94,16 @@ case_pkgconfig_static() {
       --libs-only-other pio | sed "s/-lpioc//") -o pio
     needs_no_stanchion pio
     run_mpi pio
+    # PIO's own archive is linked with the file libraries; all others load them, if they use them at all.
+    run "$MPICC" "$here/pio.c" -I"$PREFIX/include" "$libdir/libstanchion.a" $(pkg-config --static --libs-only-l \
+      --libs-only-other stanchion | sed "s/-lstanchion//") -o own_pio
+    needs_no_stanchion own_pio
+    needs_no_file_library own_pio
+    needs_no_file_library fenix
+    if [ "$FILE_LIBRARIES" != 0 ] && getconf GNU_LIBC_VERSION; then
+      loads_file_library own_pio
+      if loads_file_library pio; then return 1; fi
+    fi
     run "$MPICC" "$here/mpi.c" $(pkg-config --cflags kvtree) -Wl,-Bstatic $(pkg-config --libs kvtree rankstr) \
       -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other kvtree | sed 's/-lkvtree//') -o mpi
     needs_no_stanchion mpi
@@ -102,6 +112,15 @@ case_pkgconfig_static() {
 }
 needs_no_stanchion() {
   if readelf -d "$1" | grep -E 'NEEDED.*(stanchion|kvtree|redset|fenix|pioc)'; then return 1; fi
+}
+
+needs_no_file_library() {
+  if readelf -d "$1" | grep -E 'NEEDED.*netcdf'; then return 1; fi
+}
+# Whether it asks the loader for one while it runs, which glibc's loader tells.
+loads_file_library() {
+  LD_DEBUG=files run_mpi "$1" 2>loader.txt
+  grep -E 'file=[^ ]*netcdf.*(dynamically loaded by|direct_opencount)' loader.txt
 }
 
 # What a Makefile written for upstream says.
@@ -130,7 +149,7 @@ case_old_binary() {
   echo 'void kvtree_new(void){} void kvtree_delete(void){} void kvtree_set_kv(void){} void kvtree_size(void){}
         void kvtree_setf(void){} void kvtree_getf(void){} void kvtree_write_file(void){}
         void kvtree_util_set_int(void){} void kvtree_util_get_int(void){}
-        void kvtree_bcast(void){} void rankstr_mpi(void){} void stanchion_version(void){}
+        void kvtree_bcast(void){} void rankstr_mpi(void){}
         void redset_filelist_count(void){} void redset_rebuild_xor(void){} void redset_filelist_get_data_rs(void){}
         void redset_init(void){} void redset_create_xor(void){} void redset_apply(void){} void redset_delete(void){}
         void redset_recover(void){} void redset_unapply(void){} void redset_finalize(void){}
@@ -162,6 +181,46 @@ case_old_binary() {
   fi
 }
 
+# A program that is linked with our name runs with upstream's library as well: the path alone decides. Again a stand-in,
+# which tells by its answer that it was asked.
+case_both_ways() {
+  local cc=$CC
+  if with_mpi; then cc=$MPICC; fi
+  cat >client.c <<'END'
+#include <kvtree.h>
+#include <stdio.h>
+int main(void) { printf("%d keys\n", kvtree_size(NULL)); return 0; }
+END
+  echo 'int kvtree_size(const void* tree) { (void)tree; return 42; }' >upstream.c
+  mkdir upstream
+  for name in kvtree kvtree_base; do
+    "$CC" -shared -fPIC upstream.c -Wl,-soname,lib$name.so -o upstream/lib$name.so
+    run "$cc" client.c -I"$PREFIX/include" -L"$libdir" -l$name -o client
+    readelf -d client | grep "NEEDED.*\[lib$name.so\]"
+    if readelf -d client | grep "NEEDED.*stanchion" || readelf -V client | grep STANCHION; then return 1; fi
+    LD_LIBRARY_PATH=$libdir run ./client | grep "^0 keys"
+    LD_LIBRARY_PATH=$PWD/upstream run ./client | grep "^42 keys"
+  done
+  with_mpi || return 0
+  objects_both_ways
+}
+
+# The constants of Fenix are copied into programs that are not position-independent: sizes must agree.
+objects_both_ways() {
+  echo '#include <fenix.h>
+        #include <stdio.h>
+        int main(void) { printf("%d %d\n", FENIX_DATA_SUBSET_FULL.specifier, FENIX_DATA_SUBSET_EMPTY.specifier); return 0; }' >client.c
+  echo '#include <fenix_data_subset.h>
+        const Fenix_Data_subset FENIX_DATA_SUBSET_FULL = {.specifier = 42}, FENIX_DATA_SUBSET_EMPTY = {.specifier = 43};' >upstream.c
+  run "$MPICC" -shared -fPIC upstream.c -I"$PREFIX/include" -Wl,-soname,libfenix.so -o upstream/libfenix.so
+  for flags in -no-pie -fPIE; do
+    run "$MPICC" $flags client.c -I"$PREFIX/include" -L"$libdir" -lfenix -o client
+    LD_LIBRARY_PATH=$libdir:${LD_LIBRARY_PATH:-} run ./client | grep "^2 1"
+    LD_LIBRARY_PATH=$PWD/upstream:${LD_LIBRARY_PATH:-} run ./client 2>client.log | grep "^42 43"
+    if grep "different size" client.log; then return 1; fi
+  done
+}
+
 # Libraries that use kvtree_base and others that use kvtree end up in one static link, in any order.
 case_both_archives() {
   with_mpi || return 0
@@ -185,11 +244,11 @@ case_program() {
 case_examples() {
   local examples=$here/../../examples mpifort link sources=$PREFIX/share/stanchion/fortran
   with_mpi || return 0
-  run "$MPICC" "$examples/darray.c" $(pkg-config --cflags --libs pio) -Wl,-rpath,"$libdir" -o darray
+  run "$MPICC" "$examples/darray.c" $(pkg-config --cflags --libs pio stanchion) -Wl,-rpath,"$libdir" -o darray
   run_mpi darray
-  run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o checkpoint
+  run "$MPICC" "$examples/checkpoint.c" $(pkg-config --cflags --libs redset stanchion) -Wl,-rpath,"$libdir" -o checkpoint
   run_mpi checkpoint
-  run "$MPICC" "$examples/placement.c" $(pkg-config --cflags --libs redset) -Wl,-rpath,"$libdir" -o placement
+  run "$MPICC" "$examples/placement.c" $(pkg-config --cflags --libs redset stanchion) -Wl,-rpath,"$libdir" -o placement
   run_mpi placement
   mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
   if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
@@ -205,7 +264,7 @@ case_examples() {
   run "$mpifort" -I"$PREFIX/include" "$examples/darray_f.f90" $(pkg-config --libs piof) $link -o installed
   run_mpi installed
   run "$MPICC" -I"$PREFIX/include" -c "$sources"/pio/*.c
-  run "$mpifort" "$sources/pio/pio.f90" "$examples/darray_f.f90" ./*.o $(pkg-config --libs pio) $link -o from_source
+  run "$mpifort" "$sources/pio/pio.f90" "$examples/darray_f.f90" ./*.o $(pkg-config --libs pio stanchion) $link -o from_source
   run_mpi from_source
 }
 with_piof() { [ -e "$libdir/libpiof.a" ]; }
@@ -224,7 +283,7 @@ case_cmake_fortran() {
 case_fortran() {
   local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/') link
   if ! with_mpi || [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
-  link="$(pkg-config --libs fenix) -Wl,-rpath,$libdir"
+  link="$(pkg-config --libs fenix stanchion) -Wl,-rpath,$libdir"
   run "$mpifort" "$PREFIX/share/stanchion/fortran/fenix.f90" "$here/fenix_f.f90" $link -o from_source
   run_mpi from_source
   rm -f fenix.mod

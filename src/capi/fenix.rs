@@ -1,8 +1,4 @@
 //! `fenix.h`: data groups, their members, snapshots and attributes, and subsets.
-//!
-//! A function whose exported name begins with `inner_` talks to other ranks: users call the C function
-//! without that word (`src/shim/fenix_data_mpi.c`), which lets a failure that was met lead to recovery once
-//! no Rust is on the stack any more.
 
 use super::fenix_data_subset::{Fenix_Data_subset, release};
 use super::fenix_errors::{
@@ -72,7 +68,7 @@ pub(super) fn in_group<T>(group_id: c_int, work: impl FnOnce(&mut Held) -> Resul
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
-#[unsafe(export_name = "inner_Fenix_Data_group_create")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_group_create(
     group_id: c_int,
     comm: MPI_Comm,
@@ -344,7 +340,7 @@ fn at(values: &[i32], position: c_int) -> Result<c_int> {
 /// # Collective
 /// For count and size with a `source_rank` that is not negative: called by all ranks of the group, each of
 /// which may ask another rank. All return the same code.
-#[unsafe(export_name = "inner_Fenix_Data_member_attr_get")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_attr_get(
     group_id: c_int,
     member_id: c_int,

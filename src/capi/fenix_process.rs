@@ -68,7 +68,7 @@ pub extern "C" fn Fenix_Callback_pop() -> c_int {
 ///
 /// # Returns
 /// MPI_SUCCESS, or the code that MPI has for the failure; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
-#[unsafe(export_name = "inner_Fenix_Process_detect_failures")]
+#[unsafe(no_mangle)]
 pub extern "C" fn Fenix_Process_detect_failures(do_recovery: c_int) -> c_int {
     status(|| {
         with(|state| {
@@ -180,8 +180,9 @@ pub unsafe extern "C" fn Fenix_check_cancelled(
 /// FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
 ///
 /// # Collective
-/// Called by all ranks of the resilient communicator. If one of them fails first, this recovers like any other call.
-#[unsafe(export_name = "inner_Fenix_Finalize")]
+/// Called by all ranks of the resilient communicator. If one of them fails while others are still at work, this recovers
+/// like any other call; one that fails when all others are here is not replaced.
+#[unsafe(no_mangle)]
 pub extern "C" fn Fenix_Finalize() -> c_int {
     status(|| {
         with(|state| {

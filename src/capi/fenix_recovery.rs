@@ -10,7 +10,7 @@ use super::fenix_groups::{detach_groups, drop_groups};
 use super::fenix_lease::{Lease, Leases, Missing};
 use super::{error, guard, ptr};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
-use crate::comm::ulfm::{self, Complete};
+use crate::comm::ulfm;
 use crate::comm::{Comm, Op};
 use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
 use crate::fenix::{Error, Result};
@@ -178,13 +178,13 @@ impl State {
         }
     }
 
-    fn recover(&mut self, comm: MPI_Comm, complete: Complete) {
+    fn recover(&mut self, comm: MPI_Comm, constructs: bool) {
         mpi::take_failure();
         mpi::revoke_for_user(comm);
         if let Ok(user) = self.user() {
             mpi::revoke_for_user(user);
         }
-        ulfm::revoke_all(complete);
+        ulfm::revoke_all(constructs.then_some(comm));
         detach_groups();
         self.result = FENIX_SUCCESS;
         match self.process.recover() {
@@ -374,12 +374,7 @@ fn handled(state: &mut State, comm: MPI_Comm, code: c_int, constructs: bool) -> 
     if !ulfm::is_failure(code) {
         return if state.prints { PRINT } else { NOTHING };
     }
-    let complete = match constructs {
-        false => Complete::All,
-        true if state.user().ok() == Some(comm) => Complete::Unknown,
-        true => Complete::AllButNewest,
-    };
-    state.recover(comm, complete);
+    state.recover(comm, constructs);
     match state.no_jump {
         true => RETURN,
         false => JUMP,

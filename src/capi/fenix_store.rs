@@ -89,7 +89,7 @@ fn as_number(handle: MPI_Request) -> u32 {
 ///
 /// # Collective
 /// Called by all ranks of the group; counts and subsets may differ from rank to rank.
-#[unsafe(export_name = "inner_Fenix_Data_member_store")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_store(
     group_id: c_int,
     member_id: c_int,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn Fenix_Data_member_store(
 ///
 /// # Collective
 /// Called by all ranks of the group; counts and subsets may differ from rank to rank.
-#[unsafe(export_name = "inner_Fenix_Data_member_storev")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_storev(
     group_id: c_int,
     member_id: c_int,
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn Fenix_Data_member_storev(
 ///
 /// # Collective
 /// Called by all ranks of the group; counts and subsets may differ from rank to rank.
-#[unsafe(export_name = "inner_Fenix_Data_member_istore")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_istore(
     group_id: c_int,
     member_id: c_int,
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn Fenix_Data_member_istore(
 ///
 /// # Collective
 /// Called by all ranks of the group; counts and subsets may differ from rank to rank.
-#[unsafe(export_name = "inner_Fenix_Data_member_istorev")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_istorev(
     group_id: c_int,
     member_id: c_int,
@@ -246,7 +246,7 @@ fn check_buffer(group: &Data, member: c_int, memory: &Memory, subset: &Subset) -
 ///
 /// # Collective
 /// Called by all ranks of the group.
-#[unsafe(export_name = "inner_Fenix_Data_wait")]
+#[unsafe(no_mangle)]
 pub extern "C" fn Fenix_Data_wait(request: Fenix_Request) -> c_int {
     on_request(request, |held| {
         for store in held.requests.stores(request.number())? {
@@ -258,7 +258,7 @@ pub extern "C" fn Fenix_Data_wait(request: Fenix_Request) -> c_int {
 
 /// As Fenix_Data_wait without waiting: `flag` gets 1 if the store has ended, else 0. Each call moves stores
 /// on.
-#[unsafe(export_name = "inner_Fenix_Data_test")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_test(request: Fenix_Request, flag: *mut c_int) -> c_int {
     if flag.is_null() {
         return status_of(FENIX_ERROR_DATA_WAIT, || Err(Error::Null("flag")));
@@ -299,7 +299,7 @@ fn on_request(request: Fenix_Request, work: impl FnOnce(&mut Held) -> Result<boo
 
 /// Makes what was stored a snapshot, on this rank; waits for stores that are under way. `time_stamp` gets its
 /// time stamp; it may be NULL.
-#[unsafe(export_name = "inner_Fenix_Data_commit")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_commit(group_id: c_int, time_stamp: *mut c_int) -> c_int {
     status(|| {
         let stamp = in_group(group_id, commit)?;
@@ -326,7 +326,7 @@ fn commit(held: &mut Held) -> Result<c_int> {
 ///
 /// # Collective
 /// Called by all ranks of the group.
-#[unsafe(export_name = "inner_Fenix_Data_commit_barrier")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_commit_barrier(
     group_id: c_int,
     time_stamp: *mut c_int,
@@ -368,7 +368,7 @@ pub unsafe extern "C" fn Fenix_Data_commit_barrier(
 ///
 /// # Collective
 /// Called by all ranks of the group, which all return the same code.
-#[unsafe(export_name = "inner_Fenix_Data_barrier")]
+#[unsafe(no_mangle)]
 pub extern "C" fn Fenix_Data_barrier(group_id: c_int) -> c_int {
     let call = FENIX_ERROR_NOCATEGORY;
     status_of(call, || {
@@ -394,7 +394,7 @@ pub extern "C" fn Fenix_Data_barrier(group_id: c_int) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the group, which all return the same code.
-#[unsafe(export_name = "inner_Fenix_Data_member_restore")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_restore(
     group_id: c_int,
     member_id: c_int,
@@ -457,7 +457,7 @@ pub unsafe extern "C" fn Fenix_Data_member_lrestore(
 ///
 /// # Collective
 /// Called by all ranks of the group, which all return the same code.
-#[unsafe(export_name = "inner_Fenix_Data_member_restore_from_rank")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn Fenix_Data_member_restore_from_rank(
     group_id: c_int,
     member_id: c_int,

@@ -24,7 +24,7 @@ fn peer(comm: &impl Comm, rank: c_int) -> Result<usize> {
 }
 
 /// Sends the tree to `rank`, which calls kvtree_recv. Nothing is sent to MPI_PROC_NULL.
-#[unsafe(export_name = "inner_kvtree_send")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_send(hash: *const kvtree, rank: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn kvtree_send(hash: *const kvtree, rank: c_int, comm: MPI
 
 /// Receives the tree that `rank` sends; what `hash` held is deleted. From MPI_PROC_NULL comes an empty
 /// tree.
-#[unsafe(export_name = "inner_kvtree_recv")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_recv(hash: *mut kvtree, rank: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn kvtree_recv(hash: *mut kvtree, rank: c_int, comm: MPI_C
 }
 
 /// Sends one tree and receives another at the same time; either rank may be MPI_PROC_NULL.
-#[unsafe(export_name = "inner_kvtree_sendrecv")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_sendrecv(
     hash_send: *const kvtree,
     rank_send: c_int,
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn kvtree_sendrecv(
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code. They must name the same root.
-#[unsafe(export_name = "inner_kvtree_bcast")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_bcast(hash: *mut kvtree, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn kvtree_exchange_sendq(
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
-#[unsafe(export_name = "inner_kvtree_exchange")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_exchange(
     hash_send: *const kvtree,
     hash_recv: *mut kvtree,
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn kvtree_exchange(
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
-#[unsafe(export_name = "inner_kvtree_exchange_direction")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_exchange_direction(
     hash_send: *const kvtree,
     hash_recv: *mut kvtree,
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn kvtree_exchange_direction(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code. Files that an earlier call wrote
 /// under the same prefix are replaced only after all ranks have written theirs to the disk.
-#[unsafe(export_name = "inner_kvtree_write_gather")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_write_gather(
     prefix: *const c_char,
     data: *mut kvtree,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn kvtree_write_gather(
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
-#[unsafe(export_name = "inner_kvtree_read_scatter")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_read_scatter(
     prefix: *const c_char,
     data: *mut kvtree,

@@ -91,6 +91,7 @@ pub mod raise;
 #[cfg(feature = "mpi")]
 pub mod rankstr_mpi;
 pub mod redset;
+pub mod redset_internal;
 #[cfg(feature = "mpi")]
 pub mod redset_mpi;
 pub mod stanchion;

@@ -12,7 +12,7 @@ use std::ffi::{
 use std::ptr::null_mut;
 
 /// Type and length of an attribute. Both may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_att(
     ncid: c_int,
     varid: c_int,
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn PIOc_inq_att(
 }
 
 /// The number of elements of an attribute.
-#[unsafe(export_name = "inner_PIOc_inq_attlen")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_attlen(
     ncid: c_int,
     varid: c_int,
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn PIOc_inq_attlen(
 }
 
 /// The type of an attribute.
-#[unsafe(export_name = "inner_PIOc_inq_atttype")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_atttype(
     ncid: c_int,
     varid: c_int,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn PIOc_inq_atttype(
 }
 
 /// The number of the attribute of that name. `idp` may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_attid")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_attid(
     ncid: c_int,
     varid: c_int,
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn PIOc_inq_attid(
 }
 
 /// The name of the attribute of that number, of up to PIO_MAX_NAME characters. `name` may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_attname")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_attname(
     ncid: c_int,
     varid: c_int,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn PIOc_inq_attname(
 }
 
 /// Gives an attribute another name.
-#[unsafe(export_name = "inner_PIOc_rename_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_rename_att(
     ncid: c_int,
     varid: c_int,
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn PIOc_rename_att(
 }
 
 /// Removes an attribute.
-#[unsafe(export_name = "inner_PIOc_del_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_del_att(ncid: c_int, varid: c_int, name: *const c_char) -> c_int {
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn PIOc_del_att(ncid: c_int, varid: c_int, name: *const c_
 }
 
 /// Copies an attribute of a variable to another one, perhaps in another file of the same I/O system.
-#[unsafe(export_name = "inner_PIOc_copy_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_copy_att(
     incid: c_int,
     ivarid: c_int,
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn PIOc_copy_att(
 // ---- writing ----
 
 /// Sets an attribute of `len` elements of type `xtype`.
-#[unsafe(export_name = "inner_PIOc_put_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_att(
     ncid: c_int,
     varid: c_int,
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn PIOc_put_att(
 }
 
 /// Sets an attribute to a text of `len` characters.
-#[unsafe(export_name = "inner_PIOc_put_att_text")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_att_text(
     ncid: c_int,
     varid: c_int,
@@ -228,7 +228,7 @@ fn put(open: &mut OpenFile, varid: c_int, given: Result<(&CStr, Kind, Kind, &[u8
 // ---- reading ----
 
 /// Reads an attribute as it is stored. `ip` has room for all of it.
-#[unsafe(export_name = "inner_PIOc_get_att")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_att(
     ncid: c_int,
     varid: c_int,
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn PIOc_get_att(
 }
 
 /// Reads a text. `ip` has room for all of it; no NUL is added.
-#[unsafe(export_name = "inner_PIOc_get_att_text")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_att_text(
     ncid: c_int,
     varid: c_int,
@@ -292,7 +292,7 @@ fn get(
 /// For each type the functions whose names end with it: set an attribute, which is stored as `xtype`, and read one.
 macro_rules! typed {
     ($($put:ident $get:ident $type:ty, $kind:expr;)*) => {$(
-        #[unsafe(export_name = concat!("inner_", stringify!($put)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put(
             ncid: c_int,
             varid: c_int,
@@ -305,7 +305,7 @@ macro_rules! typed {
             unsafe { put_att(ncid, varid, name, xtype, Some($kind), len, op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get(
             ncid: c_int,
             varid: c_int,

@@ -33,7 +33,7 @@ pub extern "C" fn PIOc_advanceframe(ncid: c_int, varid: c_int) -> c_int {
 /// Writes an array that is spread over the ranks: this rank's part has `arraylen` elements of the decomposition's
 /// type, in the order of its map. It is copied; it is in the file after PIOc_sync or PIOc_closefile. Places of the
 /// array that are in no map get `fillvalue`, or if that is NULL the variable's.
-#[unsafe(export_name = "inner_PIOc_write_darray")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_write_darray(
     ncid: c_int,
     varid: c_int,
@@ -98,7 +98,7 @@ fn bytes(array: *const c_void, length: PIO_Offset, size: usize) -> Option<usize>
 /// `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
 /// for each, as upstream takes it.
 #[cfg(feature = "pio_ncar")]
-#[unsafe(export_name = "inner_PIOc_write_darray_multi")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_write_darray_multi(
     ncid: c_int,
     varids: *const c_int,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn PIOc_write_darray_multi(
 /// `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
 /// for each, as upstream takes it.
 #[cfg(not(feature = "pio_ncar"))]
-#[unsafe(export_name = "inner_PIOc_write_darray_multi")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_write_darray_multi(
     ncid: c_int,
     varids: *const c_int,
@@ -226,7 +226,7 @@ impl Arrays {
 
 /// Reads this rank's part of an array: `arraylen` elements of the decomposition's type, at least as many as its
 /// map has. Holes keep what they had.
-#[unsafe(export_name = "inner_PIOc_read_darray")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_read_darray(
     ncid: c_int,
     varid: c_int,

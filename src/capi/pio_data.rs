@@ -130,21 +130,21 @@ pub(super) fn request_of_all(open: &OpenFile, request: Result<Request>) -> Resul
 // ---- data as the variable has them ----
 
 /// Writes a whole variable. The data are of its type, as in all functions without a type in their name.
-#[unsafe(export_name = "inner_PIOc_put_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_var(ncid: c_int, varid: c_int, buf: *const c_void) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe { Part::whole(0).put(ncid, varid, buf) }
 }
 
 /// Reads a whole variable.
-#[unsafe(export_name = "inner_PIOc_get_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_var(ncid: c_int, varid: c_int, buf: *mut c_void) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe { Part::whole(0).get(ncid, varid, buf) }
 }
 
 /// Writes one element.
-#[unsafe(export_name = "inner_PIOc_put_var1")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_var1(
     ncid: c_int,
     varid: c_int,
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn PIOc_put_var1(
 }
 
 /// Reads one element.
-#[unsafe(export_name = "inner_PIOc_get_var1")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_var1(
     ncid: c_int,
     varid: c_int,
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn PIOc_get_var1(
 }
 
 /// Writes a block: `count` elements from `start` in each dimension.
-#[unsafe(export_name = "inner_PIOc_put_vara")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_vara(
     ncid: c_int,
     varid: c_int,
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn PIOc_put_vara(
 }
 
 /// Reads a block.
-#[unsafe(export_name = "inner_PIOc_get_vara")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_vara(
     ncid: c_int,
     varid: c_int,
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn PIOc_get_vara(
 }
 
 /// Writes `count` elements from `start` that are `stride` apart, in each dimension.
-#[unsafe(export_name = "inner_PIOc_put_vars")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_vars(
     ncid: c_int,
     varid: c_int,
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn PIOc_put_vars(
 }
 
 /// Reads as PIOc_put_vars writes.
-#[unsafe(export_name = "inner_PIOc_get_vars")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_vars(
     ncid: c_int,
     varid: c_int,
@@ -228,19 +228,19 @@ macro_rules! typed {
     ($($type:ty, $kind:expr =>
         $put_var:ident $get_var:ident $put_var1:ident $get_var1:ident
         $put_vara:ident $get_vara:ident $put_vars:ident $get_vars:ident;)*) => {$(
-        #[unsafe(export_name = concat!("inner_", stringify!($put_var)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put_var(ncid: c_int, varid: c_int, op: *const $type) -> c_int {
             // SAFETY: arguments of the caller.
             unsafe { Part::whole($kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get_var)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get_var(ncid: c_int, varid: c_int, buf: *mut $type) -> c_int {
             // SAFETY: arguments of the caller.
             unsafe { Part::whole($kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($put_var1)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put_var1(
             ncid: c_int,
             varid: c_int,
@@ -251,7 +251,7 @@ macro_rules! typed {
             unsafe { Part::one(index, $kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get_var1)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get_var1(
             ncid: c_int,
             varid: c_int,
@@ -262,7 +262,7 @@ macro_rules! typed {
             unsafe { Part::one(index, $kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($put_vara)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put_vara(
             ncid: c_int,
             varid: c_int,
@@ -274,7 +274,7 @@ macro_rules! typed {
             unsafe { Part::block(start, count, $kind as nc_type).put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get_vara)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get_vara(
             ncid: c_int,
             varid: c_int,
@@ -286,7 +286,7 @@ macro_rules! typed {
             unsafe { Part::block(start, count, $kind as nc_type).get(ncid, varid, buf.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($put_vars)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put_vars(
             ncid: c_int,
             varid: c_int,
@@ -300,7 +300,7 @@ macro_rules! typed {
             unsafe { part.put(ncid, varid, op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get_vars)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get_vars(
             ncid: c_int,
             varid: c_int,

@@ -179,7 +179,7 @@ fn naturals(name: &str, values: &[i64]) -> Result<Vec<u64>> {
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_InitDecomp")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_InitDecomp(
     iosysid: c_int,
     pio_type: c_int,
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp(
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(export_name = "inner_PIOc_InitDecomp_ReadOnly")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
     iosysid: c_int,
     pio_type: c_int,
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(export_name = "inner_PIOc_init_decomp")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_init_decomp(
     iosysid: c_int,
     pio_type: c_int,
@@ -308,7 +308,7 @@ fn room(entries: usize) -> Result<Vec<i64>> {
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
-#[unsafe(export_name = "inner_PIOc_InitDecomp_bc")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_InitDecomp_bc(
     iosysid: c_int,
     basetype: c_int,
@@ -398,7 +398,7 @@ fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> 
 ///
 /// # Collective
 /// Called by all ranks of the I/O system.
-#[unsafe(export_name = "inner_PIOc_freedecomp")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_freedecomp(iosysid: c_int, ioid: c_int) -> c_int {
     on_system(iosysid, |system| {
         registry::remove_decomp(ioid)?;

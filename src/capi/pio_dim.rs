@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 const EDIMSIZE: c_int = -63;
 
 /// Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its number and may be NULL.
-#[unsafe(export_name = "inner_PIOc_def_dim")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_def_dim(
     ncid: c_int,
     name: *const c_char,
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn PIOc_def_dim(
 }
 
 /// Name and length of a dimension. Both may be NULL; a name has up to PIO_MAX_NAME characters.
-#[unsafe(export_name = "inner_PIOc_inq_dim")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_dim(
     ncid: c_int,
     dimid: c_int,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn PIOc_inq_dim(
 }
 
 /// The dimension of that name. `idp` may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_dimid")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_dimid(
     ncid: c_int,
     name: *const c_char,
@@ -73,14 +73,14 @@ pub unsafe extern "C" fn PIOc_inq_dimid(
 }
 
 /// The name of a dimension, of up to PIO_MAX_NAME characters.
-#[unsafe(export_name = "inner_PIOc_inq_dimname")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_dimname(ncid: c_int, dimid: c_int, name: *mut c_char) -> c_int {
     // SAFETY: arguments of the caller.
     unsafe { PIOc_inq_dim(ncid, dimid, name, null_mut()) }
 }
 
 /// The length of a dimension; of the unlimited one, what it has grown to.
-#[unsafe(export_name = "inner_PIOc_inq_dimlen")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_dimlen(
     ncid: c_int,
     dimid: c_int,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn PIOc_inq_dimlen(
 }
 
 /// Gives a dimension another name.
-#[unsafe(export_name = "inner_PIOc_rename_dim")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_rename_dim(ncid: c_int, dimid: c_int, name: *const c_char) -> c_int {
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.

@@ -11,7 +11,8 @@ use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whether this library can write and read files in that way.
+/// Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
+/// this call does.
 ///
 /// # Returns
 /// 1 or 0.
@@ -23,11 +24,12 @@ pub extern "C" fn PIOc_iotype_available(iotype: c_int) -> c_int {
 /// Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
 ///
 /// # Returns
-/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type.
+/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or
+/// an I/O task cannot load what it needs.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_createfile")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_createfile(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -49,7 +51,7 @@ pub unsafe extern "C" fn PIOc_createfile(
 ///
 /// # Collective
 /// As PIOc_createfile.
-#[unsafe(export_name = "inner_PIOc_create")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_create(
     iosysid: c_int,
     path: *const c_char,
@@ -75,7 +77,7 @@ pub unsafe extern "C" fn PIOc_create(
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_openfile")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_openfile(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -91,7 +93,7 @@ pub unsafe extern "C" fn PIOc_openfile(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(export_name = "inner_PIOc_openfile2")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_openfile2(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -107,7 +109,7 @@ pub unsafe extern "C" fn PIOc_openfile2(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(export_name = "inner_PIOc_openfile_retry")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_openfile_retry(
     iosysid: c_int,
     ncidp: *mut c_int,
@@ -131,7 +133,7 @@ pub unsafe extern "C" fn PIOc_openfile_retry(
 ///
 /// # Collective
 /// As PIOc_openfile.
-#[unsafe(export_name = "inner_PIOc_open")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_open(
     iosysid: c_int,
     path: *const c_char,
@@ -144,7 +146,7 @@ pub unsafe extern "C" fn PIOc_open(
 }
 
 /// Writes what is buffered and closes the file. It is closed even if that fails.
-#[unsafe(export_name = "inner_PIOc_closefile")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
     on_system_of(ncid, |_| registry::take_file(ncid)?.file.close())
 }
@@ -153,7 +155,7 @@ pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_deletefile")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_deletefile(iosysid: c_int, filename: *const c_char) -> c_int {
     on_system(iosysid, |system| {
         // SAFETY: arguments of the caller.
@@ -178,19 +180,19 @@ fn delete(path: &CStr) -> Result<()> {
 }
 
 /// Writes what is buffered, and what the file library has buffered.
-#[unsafe(export_name = "inner_PIOc_sync")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_sync(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.sync())
 }
 
 /// Lets dimensions, variables and attributes be changed.
-#[unsafe(export_name = "inner_PIOc_redef")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_redef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.redef())
 }
 
 /// Ends the changes: data can be written and read.
-#[unsafe(export_name = "inner_PIOc_enddef")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_enddef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.enddef())
 }
@@ -209,7 +211,7 @@ const NC_NOFILL: c_int = 256;
 
 /// Whether what is not written is filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of
 /// their own. `old_modep` gets what it was and may be NULL.
-#[unsafe(export_name = "inner_PIOc_set_fill")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_set_fill(
     ncid: c_int,
     fillmode: c_int,
@@ -232,7 +234,7 @@ pub unsafe extern "C" fn PIOc_set_fill(
 
 /// The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
 /// All of them may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq(
     ncid: c_int,
     ndimsp: *mut c_int,
@@ -254,7 +256,7 @@ pub unsafe extern "C" fn PIOc_inq(
 }
 
 /// The number of dimensions.
-#[unsafe(export_name = "inner_PIOc_inq_ndims")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -262,7 +264,7 @@ pub unsafe extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: *mut c_int) -> c_in
 }
 
 /// The number of variables.
-#[unsafe(export_name = "inner_PIOc_inq_nvars")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -270,7 +272,7 @@ pub unsafe extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: *mut c_int) -> c_in
 }
 
 /// The number of attributes of the file itself.
-#[unsafe(export_name = "inner_PIOc_inq_natts")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -278,7 +280,7 @@ pub unsafe extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: *mut c_int) -> c_i
 }
 
 /// The unlimited dimension, or -1.
-#[unsafe(export_name = "inner_PIOc_inq_unlimdim")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: *mut c_int) -> c_int {
     let none = std::ptr::null_mut();
     // SAFETY: arguments of the caller.
@@ -286,7 +288,7 @@ pub unsafe extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: *mut c_int)
 }
 
 /// How many unlimited dimensions there are, and which. Both may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_unlimdims")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_unlimdims(
     ncid: c_int,
     nunlimdimsp: *mut c_int,
@@ -306,7 +308,7 @@ pub unsafe extern "C" fn PIOc_inq_unlimdims(
 }
 
 /// The format of the file, as nc_inq_format numbers it.
-#[unsafe(export_name = "inner_PIOc_inq_format")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_format(ncid: c_int, formatp: *mut c_int) -> c_int {
     on_file(ncid, |open| {
         let format = open.file.ask(|format| format.file_format())?;

@@ -41,7 +41,7 @@ pub(super) fn rearranger(number: c_int, any: Rearranger) -> Result<Rearranger> {
 ///
 /// # Collective
 /// Called by all ranks of `comp_comm`, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_Init_Intracomm")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_Init_Intracomm(
     comp_comm: MPI_Comm,
     num_iotasks: c_int,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn PIOc_Init_Intracomm(
 ///
 /// # Collective
 /// As PIOc_Init_Intracomm.
-#[unsafe(export_name = "inner_PIOc_Init_Intracomm_from_F90")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_Init_Intracomm_from_F90(
     f90_comp_comm: c_int,
     num_iotasks: c_int,
@@ -115,7 +115,7 @@ unsafe fn init(
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_finalize")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_finalize(iosysid: c_int) -> c_int {
     on_system(iosysid, finalize)
 }
@@ -124,7 +124,7 @@ pub extern "C" fn PIOc_finalize(iosysid: c_int) -> c_int {
 ///
 /// # Collective
 /// As PIOc_finalize.
-#[unsafe(export_name = "inner_PIOc_free_iosystem")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_free_iosystem(iosysid: c_int) -> c_int {
     PIOc_finalize(iosysid)
 }
@@ -209,7 +209,7 @@ pub extern "C" fn PIOc_get_iosystem(ncid: c_int) -> c_int {
 ///
 /// # Returns
 /// The method until now; PIO_EBADID or PIO_EINVAL.
-#[unsafe(export_name = "inner_PIOc_Set_IOSystem_Error_Handling")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_Set_IOSystem_Error_Handling(iosysid: c_int, method: c_int) -> c_int {
     number(|| set_handler(iosysid, method))
 }
@@ -218,7 +218,7 @@ pub extern "C" fn PIOc_Set_IOSystem_Error_Handling(iosysid: c_int, method: c_int
 ///
 /// # Returns
 /// PIO_NOERR, PIO_EBADID or PIO_EINVAL.
-#[unsafe(export_name = "inner_PIOc_set_iosystem_error_handling")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_set_iosystem_error_handling(
     iosysid: c_int,
     method: c_int,
@@ -264,7 +264,7 @@ pub extern "C" fn PIOc_Set_File_Error_Handling(ncid: c_int, method: c_int) -> c_
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_set_rearr_opts")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_rearr_opts(
     iosysid: c_int,
     comm_type: c_int,
@@ -295,7 +295,7 @@ pub extern "C" fn PIOc_set_rearr_opts(
 }
 
 /// Gives a hint to MPI-IO for files that are created or opened from now on. Not collective.
-#[unsafe(export_name = "inner_PIOc_set_hint")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_set_hint(
     iosysid: c_int,
     hint: *const c_char,

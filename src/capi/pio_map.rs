@@ -34,7 +34,7 @@ pub(super) fn expect_fortran() {
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_readmap")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_readmap(
     file: *const c_char,
     ndims: *mut c_int,
@@ -91,7 +91,7 @@ fn copies(read: &TextMap) -> Result<(*mut c_int, *mut PIO_Offset)> {
 ///
 /// # Collective
 /// As PIOc_readmap.
-#[unsafe(export_name = "inner_PIOc_readmap_from_f90")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_readmap_from_f90(
     file: *const c_char,
     ndims: *mut c_int,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn PIOc_readmap_from_f90(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "pio_ncar")]
-#[unsafe(export_name = "inner_PIOc_writemap")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_writemap(
     file: *const c_char,
     ndims: c_int,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn PIOc_writemap(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(not(feature = "pio_ncar"))]
-#[unsafe(export_name = "inner_PIOc_writemap")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_writemap(
     file: *const c_char,
     ioid: c_int,
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn PIOc_writemap(
 /// # Collective
 /// As PIOc_writemap.
 #[cfg(feature = "pio_ncar")]
-#[unsafe(export_name = "inner_PIOc_writemap_from_f90")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_writemap_from_f90(
     file: *const c_char,
     ndims: c_int,
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn PIOc_writemap_from_f90(
 /// # Collective
 /// As PIOc_writemap.
 #[cfg(not(feature = "pio_ncar"))]
-#[unsafe(export_name = "inner_PIOc_writemap_from_f90")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_writemap_from_f90(
     file: *const c_char,
     ioid: c_int,
@@ -225,7 +225,7 @@ fn in_order(mut dims: Vec<u64>) -> Vec<u64> {
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which are those of the I/O system. They all return the same code.
-#[unsafe(export_name = "inner_PIOc_write_decomp")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_write_decomp(
     file: *const c_char,
     iosysid: c_int,
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn PIOc_write_decomp(
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
-#[unsafe(export_name = "inner_PIOc_write_nc_decomp")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_write_nc_decomp(
     iosysid: c_int,
     filename: *const c_char,
@@ -324,7 +324,7 @@ fn write_nc(system: &Arc<System>, opening: Opening, decomp: &Decomp, about: &Abo
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code; `comm` is not used.
-#[unsafe(export_name = "inner_PIOc_read_nc_decomp")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_read_nc_decomp(
     iosysid: c_int,
     filename: *const c_char,

@@ -28,7 +28,7 @@ fn of_iotype(iosysid: c_int, iotype: c_int, call: &'static str) -> c_int {
 }
 
 /// Sets the cache of chunks for variables of new files. netCDF-4 only, as all functions from here on.
-#[unsafe(export_name = "inner_PIOc_set_chunk_cache")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_chunk_cache(
     iosysid: c_int,
     iotype: c_int,
@@ -40,7 +40,7 @@ pub extern "C" fn PIOc_set_chunk_cache(
 }
 
 /// The cache of chunks for variables of new files. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_get_chunk_cache")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_chunk_cache(
     iosysid: c_int,
     iotype: c_int,
@@ -52,7 +52,7 @@ pub extern "C" fn PIOc_get_chunk_cache(
 }
 
 /// Sets the cache of chunks of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_set_var_chunk_cache")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_var_chunk_cache(
     ncid: c_int,
     varid: c_int,
@@ -64,7 +64,7 @@ pub extern "C" fn PIOc_set_var_chunk_cache(
 }
 
 /// The cache of chunks of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_get_var_chunk_cache")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_var_chunk_cache(
     ncid: c_int,
     varid: c_int,
@@ -76,7 +76,7 @@ pub extern "C" fn PIOc_get_var_chunk_cache(
 }
 
 /// Compresses a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_deflate")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_deflate(
     ncid: c_int,
     varid: c_int,
@@ -88,7 +88,7 @@ pub extern "C" fn PIOc_def_var_deflate(
 }
 
 /// How a variable is compressed. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_deflate")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_deflate(
     ncid: c_int,
     varid: c_int,
@@ -100,7 +100,7 @@ pub extern "C" fn PIOc_inq_var_deflate(
 }
 
 /// Cuts a variable into chunks. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_chunking")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_chunking(
     ncid: c_int,
     varid: c_int,
@@ -111,7 +111,7 @@ pub extern "C" fn PIOc_def_var_chunking(
 }
 
 /// The chunks of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_chunking")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_chunking(
     ncid: c_int,
     varid: c_int,
@@ -122,19 +122,19 @@ pub extern "C" fn PIOc_inq_var_chunking(
 }
 
 /// The order of bytes of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_endian")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_endian(ncid: c_int, varid: c_int, endian: c_int) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_endian"))
 }
 
 /// The order of bytes of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_endian")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_endian(ncid: c_int, varid: c_int, endianp: *mut c_int) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_endian"))
 }
 
 /// Compresses a variable with szip. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_szip")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_szip(
     ncid: c_int,
     varid: c_int,
@@ -145,13 +145,13 @@ pub extern "C" fn PIOc_def_var_szip(
 }
 
 /// Compresses a variable with Zstandard. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_zstandard")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_zstandard(ncid: c_int, varid: c_int, level: c_int) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_zstandard"))
 }
 
 /// Whether a variable is compressed with Zstandard. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_zstandard")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_zstandard(
     ncid: c_int,
     varid: c_int,
@@ -162,7 +162,7 @@ pub extern "C" fn PIOc_inq_var_zstandard(
 }
 
 /// Rounds the data of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_quantize")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_quantize(
     ncid: c_int,
     varid: c_int,
@@ -173,7 +173,7 @@ pub extern "C" fn PIOc_def_var_quantize(
 }
 
 /// How the data of a variable are rounded. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_quantize")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_quantize(
     ncid: c_int,
     varid: c_int,
@@ -184,7 +184,7 @@ pub extern "C" fn PIOc_inq_var_quantize(
 }
 
 /// Gives a variable a filter. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_def_var_filter")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_filter(
     ncid: c_int,
     varid: c_int,
@@ -196,7 +196,7 @@ pub extern "C" fn PIOc_def_var_filter(
 }
 
 /// The filters of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_filter_ids")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_filter_ids(
     ncid: c_int,
     varid: c_int,
@@ -207,7 +207,7 @@ pub extern "C" fn PIOc_inq_var_filter_ids(
 }
 
 /// The parameters of a filter of a variable. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_var_filter_info")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_filter_info(
     ncid: c_int,
     varid: c_int,
@@ -219,7 +219,7 @@ pub extern "C" fn PIOc_inq_var_filter_info(
 }
 
 /// Whether there is such a filter. netCDF-4 only.
-#[unsafe(export_name = "inner_PIOc_inq_filter_avail")]
+#[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_filter_avail(ncid: c_int, id: c_uint) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_filter_avail"))
 }

@@ -5,6 +5,7 @@ use super::pio_registry::{self as registry, System};
 use crate::comm::Comm;
 use crate::comm::mpi::MpiComm;
 use crate::log;
+use crate::pio::error::EBADIOTYPE;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result};
 use crate::storage::place::attributes;
@@ -73,7 +74,7 @@ impl<'a> Opening<'a> {
     /// With the I/O type that the mode names, or the only one there is.
     pub(super) unsafe fn by_mode(name: *const c_char, mode: c_int) -> Result<Self> {
         let iotype = match iotype_of(mode) {
-            NETCDF if !format::available(NETCDF) => PNETCDF,
+            NETCDF if !format::is_built(NETCDF) => PNETCDF,
             iotype => iotype,
         };
         let mut nowhere = 0;
@@ -98,7 +99,7 @@ impl<'a> Opening<'a> {
     }
 
     pub(super) fn create_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
-        check_available(system, self.iotype)?;
+        check_built(system, self.iotype)?;
         let created = self.start(system, self.iotype, Start::CREATE);
         let mut file = File::new(system.io.clone(), created, self.iotype == PNETCDF)?;
         if self.fill {
@@ -116,7 +117,11 @@ impl<'a> Opening<'a> {
                     "{}: trying netCDF, since {error}",
                     self.path.to_string_lossy()
                 );
-                self.open_as(system, NETCDF)?
+                match self.open_as(system, NETCDF) {
+                    // netCDF cannot be loaded: what happened first says more.
+                    Err(second) if second.code() == EBADIOTYPE => return Err(error),
+                    opened => opened?,
+                }
             }
             opened => opened?,
         };
@@ -137,11 +142,11 @@ impl<'a> Opening<'a> {
 
     fn may_be_netcdf(&self, error: &Error) -> bool {
         let known = (PNETCDF..=NETCDF4P).contains(&self.iotype) && self.iotype != NETCDF;
-        known && format::available(NETCDF) && WRONG_KIND.contains(&error.code())
+        known && format::is_built(NETCDF) && WRONG_KIND.contains(&error.code())
     }
 
     fn open_as(&self, system: &Arc<System>, iotype: c_int) -> Result<File<MpiComm>> {
-        check_available(system, iotype)?;
+        check_built(system, iotype)?;
         let opened = self.start(system, iotype, Start::OPEN);
         let mut file = File::new(system.io.clone(), opened, iotype == PNETCDF)?;
         if self.mode & NC_WRITE == 0 {
@@ -171,8 +176,8 @@ impl<'a> Opening<'a> {
 }
 
 /// Fails on all ranks or on none, so that one of them can speak for all.
-fn check_available(system: &System, iotype: c_int) -> Result<()> {
-    match format::check_available(iotype) {
+fn check_built(system: &System, iotype: c_int) -> Result<()> {
+    match format::check_built(iotype) {
         Ok(()) => Ok(()),
         failed => system.agree(failed),
     }

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 /// Defines a variable of these dimensions, the slowest first. `varidp` gets its number and may be NULL.
-#[unsafe(export_name = "inner_PIOc_def_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_def_var(
     ncid: c_int,
     name: *const c_char,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn PIOc_def_var(
 }
 
 /// The variable of that name. `varidp` may be NULL.
-#[unsafe(export_name = "inner_PIOc_inq_varid")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_varid(
     ncid: c_int,
     name: *const c_char,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn PIOc_inq_varid(
 
 /// What a variable is made of. All but the ids may be NULL; a name has up to PIO_MAX_NAME characters.
 #[cfg(feature = "pio_ncar")]
-#[unsafe(export_name = "inner_PIOc_inq_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_var(
     ncid: c_int,
     varid: c_int,
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn PIOc_inq_var(
 
 /// What a variable is made of. All but the ids may be NULL; the name is cut to `namelen` bytes with its NUL.
 #[cfg(not(feature = "pio_ncar"))]
-#[unsafe(export_name = "inner_PIOc_inq_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_var(
     ncid: c_int,
     varid: c_int,
@@ -121,7 +121,7 @@ unsafe fn inq_var(
 
 /// The name of a variable, of up to PIO_MAX_NAME characters.
 #[cfg(feature = "pio_ncar")]
-#[unsafe(export_name = "inner_PIOc_inq_varname")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_varname(ncid: c_int, varid: c_int, name: *mut c_char) -> c_int {
     let name = (name, NAME_ROOM);
     // SAFETY: arguments of the caller.
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn PIOc_inq_varname(ncid: c_int, varid: c_int, name: *mut 
 
 /// The name of a variable, cut to `namelen` bytes with its NUL.
 #[cfg(not(feature = "pio_ncar"))]
-#[unsafe(export_name = "inner_PIOc_inq_varname")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_varname(
     ncid: c_int,
     varid: c_int,
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn PIOc_inq_varname(
 }
 
 /// The type of a variable.
-#[unsafe(export_name = "inner_PIOc_inq_vartype")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_vartype(
     ncid: c_int,
     varid: c_int,
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn PIOc_inq_vartype(
 }
 
 /// The number of a variable's dimensions.
-#[unsafe(export_name = "inner_PIOc_inq_varndims")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_varndims(ncid: c_int, varid: c_int, ndimsp: *mut c_int) -> c_int {
     let no_name = (null_mut(), 0);
     // SAFETY: arguments of the caller.
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn PIOc_inq_varndims(ncid: c_int, varid: c_int, ndimsp: *m
 }
 
 /// A variable's dimensions, the slowest first.
-#[unsafe(export_name = "inner_PIOc_inq_vardimid")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_vardimid(
     ncid: c_int,
     varid: c_int,
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn PIOc_inq_vardimid(
 }
 
 /// The number of a variable's attributes.
-#[unsafe(export_name = "inner_PIOc_inq_varnatts")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_varnatts(ncid: c_int, varid: c_int, nattsp: *mut c_int) -> c_int {
     let no_name = (null_mut(), 0);
     // SAFETY: arguments of the caller.
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn PIOc_inq_varnatts(ncid: c_int, varid: c_int, nattsp: *m
 }
 
 /// Gives a variable another name.
-#[unsafe(export_name = "inner_PIOc_rename_var")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: *const c_char) -> c_int {
     on_file(ncid, |open| {
         // SAFETY: arguments of the caller.
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: *const
 // ---- types and fill values ----
 
 /// Name and size of a type. Both may be NULL; a name has up to PIO_MAX_NAME characters.
-#[unsafe(export_name = "inner_PIOc_inq_type")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_type(
     ncid: c_int,
     xtype: nc_type,
@@ -293,7 +293,7 @@ fn type_name(kind: Kind) -> &'static CStr {
 
 /// Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
 /// with what: one element of the variable's type. It may be NULL where nothing is filled.
-#[unsafe(export_name = "inner_PIOc_def_var_fill")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_def_var_fill(
     ncid: c_int,
     varid: c_int,
@@ -327,7 +327,7 @@ fn fills(no_fill: c_int) -> Result<bool> {
 
 /// Whether places of a variable that are not written are left alone (`no_fill` 1) or filled (0), and with what.
 /// Both may be NULL; `fill_valuep` has room for one element of the variable's type.
-#[unsafe(export_name = "inner_PIOc_inq_var_fill")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_inq_var_fill(
     ncid: c_int,
     varid: c_int,

@@ -11,7 +11,7 @@ use std::ffi::{
 use std::ptr::null;
 
 /// Writes record `recnum` of a variable as PIOc_setframe and PIOc_write_darray do. The array is as long as the map.
-#[unsafe(export_name = "inner_PIOc_put_vard")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_put_vard(
     ncid: c_int,
     varid: c_int,
@@ -24,7 +24,7 @@ pub unsafe extern "C" fn PIOc_put_vard(
 }
 
 /// Reads record `recnum` of a variable as PIOc_setframe and PIOc_read_darray do. The array is as long as the map.
-#[unsafe(export_name = "inner_PIOc_get_vard")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn PIOc_get_vard(
     ncid: c_int,
     varid: c_int,
@@ -92,7 +92,7 @@ fn map_len(ioid: c_int) -> PIO_Offset {
 /// For each type the functions whose names end with it.
 macro_rules! typed {
     ($($put:ident $get:ident $type:ty, $kind:expr;)*) => {$(
-        #[unsafe(export_name = concat!("inner_", stringify!($put)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $put(
             ncid: c_int,
             varid: c_int,
@@ -104,7 +104,7 @@ macro_rules! typed {
             unsafe { put_vard(ncid, varid, decompid, recnum, Some($kind), op.cast()) }
         }
 
-        #[unsafe(export_name = concat!("inner_", stringify!($get)))]
+        #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $get(
             ncid: c_int,
             varid: c_int,

@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int};
 ///
 /// # Collective
 /// Called by all ranks of `comm`. A NULL string on any rank gives 0 groups and group -1 on all.
-#[unsafe(export_name = "inner_rankstr_mpi")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn rankstr_mpi(
     str: *const c_char,
     comm: MPI_Comm,
@@ -47,7 +47,7 @@ fn remembered<T>(result: Result<T, Error>) -> Option<T> {
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
-#[unsafe(export_name = "inner_rankstr_mpi_comm_split")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn rankstr_mpi_comm_split(
     comm: MPI_Comm,
     str: *const c_char,

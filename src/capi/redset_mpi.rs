@@ -11,7 +11,7 @@ use super::redset::{
     REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, REDSET_FAILURE,
     REDSET_SUCCESS, hand_out, natural, needed, paths, redset_filelist, remembered, status,
 };
-use super::{error, guard, ptr};
+use super::{error, guard, ptr, redset_internal};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 use crate::comm::{self, Comm, Verdict};
 use crate::kvtree::{RawTree as kvtree, TreeRef};
@@ -157,6 +157,7 @@ pub unsafe extern "C" fn redset_config(config: *const kvtree) -> *mut kvtree {
 fn configure(tree: TreeRef) -> Result<()> {
     let changed = Config::current().changed_by(tree)?;
     changed.set();
+    redset_internal::settings::show(&changed);
     if changed.debug > 0 && tree.get(c"DEBUG").is_some() {
         log::set_default_level(log::Level::Error);
     }
@@ -171,7 +172,7 @@ fn configure(tree: TreeRef) -> Result<()> {
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create(
     r#type: c_int,
     comm: MPI_Comm,
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn redset_create(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_single")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_single(
     comm: MPI_Comm,
     group: *const c_char,
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn redset_create_single(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_partner")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_partner(
     comm: MPI_Comm,
     group: *const c_char,
@@ -239,7 +240,7 @@ pub unsafe extern "C" fn redset_create_partner(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_xor")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_xor(
     comm: MPI_Comm,
     group: *const c_char,
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn redset_create_xor(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_create_rs")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_create_rs(
     comm: MPI_Comm,
     group: *const c_char,
@@ -323,7 +324,7 @@ fn check_settings(comm: &impl Comm) -> Result<()> {
 ///
 /// # Collective
 /// Called by all ranks of the communicator it was made from.
-#[unsafe(export_name = "inner_redset_delete")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
     status(|| {
         if d.is_null() {
@@ -343,7 +344,7 @@ pub unsafe extern "C" fn redset_delete(d: *mut redset) -> c_int {
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(export_name = "inner_redset_apply")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_apply(
     numfiles: c_int,
     files: *mut *const c_char,
@@ -370,7 +371,7 @@ pub unsafe extern "C" fn redset_apply(
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_redset_recover")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_recover(
     comm: MPI_Comm,
     name: *const c_char,
@@ -398,7 +399,7 @@ pub unsafe extern "C" fn redset_recover(
 ///
 /// # Collective
 /// Called by all ranks of the communicator the descriptor was made from, which all return the same code.
-#[unsafe(export_name = "inner_redset_unapply")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn redset_unapply(name: *const c_char, d: redset) -> c_int {
     // SAFETY: arguments of the caller.
     status(|| unsafe {

@@ -2,7 +2,7 @@
 
 use super::{error, guard};
 use crate::log;
-use crate::pio::format::{NETCDF, PNETCDF, available};
+use crate::pio::format::{NETCDF, PNETCDF, is_built};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -50,7 +50,7 @@ fn pio_info() -> String {
         "SCORPIO"
     };
     let libraries = [(PNETCDF, "PnetCDF"), (NETCDF, "netCDF")];
-    let here = libraries.into_iter().filter(|library| available(library.0));
+    let here = libraries.into_iter().filter(|library| is_built(library.0));
     let names: Vec<_> = here.map(|library| library.1).collect();
     let files = match names.is_empty() {
         true => "no file library".into(),

@@ -216,7 +216,7 @@ fn hand_out(placement: Placement) -> *mut fdp_t {
 /// # Collective
 /// Called by all ranks of `comm` with the same scheme; all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_fdp_create")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdp_create(
     comm: MPI_Comm,
     path: *const c_char,

@@ -114,7 +114,7 @@ pub unsafe extern "C" fn stanchion_pio_regions(
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_to_io")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_to_io(
     ioid: c_int,
     array: *const c_void,
@@ -158,7 +158,7 @@ pub unsafe extern "C" fn stanchion_pio_to_io(
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_to_compute")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_to_compute(
     ioid: c_int,
     held: *const c_void,

@@ -84,7 +84,7 @@ impl Values {
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_put_attribute")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_put_attribute(
     ncid: c_int,
     varid: c_int,
@@ -138,7 +138,7 @@ impl Values {
 /// # Collective
 /// As stanchion_pio_put_attribute.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_get_attribute")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_get_attribute(
     ncid: c_int,
     varid: c_int,
@@ -200,7 +200,7 @@ impl Values {
 /// # Collective
 /// As stanchion_pio_put_attribute.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_put_variable")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_put_variable(
     ncid: c_int,
     varid: c_int,
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn stanchion_pio_put_variable(
 /// # Collective
 /// As stanchion_pio_put_attribute.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_get_variable")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_pio_get_variable(
     ncid: c_int,
     varid: c_int,
@@ -402,7 +402,7 @@ fn reversed(ndims: usize, start: &[c_int], count: &[c_int], string: i64) -> (Vec
 /// # Collective
 /// As those functions.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_pio_refuse_array")]
+#[unsafe(no_mangle)]
 pub extern "C" fn stanchion_pio_refuse_array(ncid: c_int, code: c_int) -> c_int {
     on_file(ncid, |open| {
         let refused = Error::Format {

@@ -90,7 +90,7 @@ impl stanchion_redset_info {
 /// # Collective
 /// Called by all ranks of the communicator that the placement was made for, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_redset_create_placed")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_redset_create_placed(
     comm: MPI_Comm,
     placement: *const fdp_t,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn stanchion_redset_to_kvtree(d: redset) -> *mut kvtree {
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
-#[unsafe(export_name = "inner_stanchion_redset_verify")]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn stanchion_redset_verify(
     comm: MPI_Comm,
     name: *const c_char,

@@ -12,6 +12,7 @@
 mod attribute;
 mod datatype;
 mod delivery;
+mod entry;
 mod failure;
 mod flight;
 mod info;
@@ -33,6 +34,7 @@ pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request,
 use super::{Buffer, Comm, Error, Limit, Op, Result, Tag, check_length, check_rank, ulfm};
 pub(super) use attribute::Attribute;
 pub use datatype::{Datatype, Number, null_datatype};
+pub use entry::{ENTRY_NAME, entry};
 pub(super) use failure::{Failure, failure_of};
 pub use failure::{note_failure, take_failure};
 use flight::Flight;
@@ -517,6 +519,13 @@ pub(super) fn ranks_of(mut group: ffi::MPI_Group, comm: MPI_Comm) -> Result<Vec<
     // SAFETY: `group` is ours and not used again.
     unsafe { ffi::MPI_Group_free(&mut group) };
     Ok(ranks?.into_iter().flatten().collect())
+}
+
+/// Whether all ranks of a communicator are in another, too; of one between two groups, those of the own group.
+#[cfg(stanchion_ulfm)]
+pub(super) fn is_within(part: MPI_Comm, whole: MPI_Comm) -> Result<bool> {
+    let size = MpiComm::new(part, Kind::Borrowed)?.size();
+    Ok(ranks_of(group_of(part)?, whole)?.len() == size)
 }
 
 /// The rank that member `rank` of one communicator has in another.

@@ -136,28 +136,17 @@ pub(super) fn unlock_ids() {
     }
 }
 
-/// Which derived communicators are complete, after an error. A call that makes one leaves an incomplete one behind when
-/// it is interrupted, which Open MPI can not revoke without a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Complete {
-    /// The call made none.
-    All,
-    /// It made one, of another communicator than the resilient one.
-    AllButNewest,
-    /// It made one of the resilient one, in which all ranks take part: nobody waits for this rank elsewhere.
-    Unknown,
-}
-
 /// Revokes every private communicator of a resilient one, whichever room made it, and all that the program has derived
 /// from it. Those that other ranks may still be making come last: Open MPI does not survive it when it hears of
 /// the revocation of one that it is just making, but stops making it when it hears that of the communicator below.
-pub fn revoke_all(complete: Complete) {
+/// `made_of` is the one of which this rank was making another when it met the failure.
+pub fn revoke_all(made_of: Option<MPI_Comm>) {
     let (settled, unsettled) = registry::resilient();
     settled.into_iter().for_each(revoke);
     #[cfg(stanchion_ulfm)]
-    let unsettled = [unsettled, derived::to_revoke(complete)].concat();
+    let unsettled = [unsettled, derived::to_revoke(made_of)].concat();
     #[cfg(not(stanchion_ulfm))]
-    let _ = complete;
+    let _ = made_of;
     if !unsettled.is_empty() {
         std::thread::sleep(SETTLING);
     }

@@ -129,10 +129,11 @@ mod tests {
                     check_same(&comm).unwrap_err().to_string()
                 });
                 let own = Version::own();
-                let names = format!(
-                    "{own} and {}",
-                    own.to_string().replace("protocol 2", "protocol 11")
-                );
+                let number = |protocol| format!("protocol {protocol}");
+                let another = own
+                    .to_string()
+                    .replace(&number(PROTOCOL), &number(PROTOCOL + 9));
+                let names = format!("{own} and {another}");
                 assert!(ended.iter().all(|text| text.ends_with(&names)), "{ended:?}");
             }
         }

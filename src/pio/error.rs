@@ -48,6 +48,9 @@ pub enum Error {
     Memory(u64),
     #[error("{path}: {text}")]
     Storage { path: String, text: String },
+    /// A file library cannot be loaded.
+    #[error("{title} cannot be used: {text}")]
+    Library { title: &'static str, text: String },
     /// A file library failed; the code is its own, which PIO shares.
     #[error("{call}: {text}")]
     Format {
@@ -79,7 +82,7 @@ impl Error {
             Error::Null(_) | Error::Invalid(_) => EINVAL,
             Error::Bounds { .. } | Error::Duplicate { .. } => EINVAL,
             Error::Homeless(_) | Error::Overlap(..) => EINVAL,
-            Error::IoType(_) => EBADIOTYPE,
+            Error::IoType(_) | Error::Library { .. } => EBADIOTYPE,
             Error::Rearranger(_) => EBADREARR,
             Error::Kind(_) => EBADTYPE,
             Error::ReadOnly => EPERM,
@@ -120,6 +123,21 @@ pub const EVARDIMMISMATCH: i32 = if cfg!(feature = "pio_ncar") {
     EINVAL
 };
 pub const EBADREARR: i32 = -502;
+
+/// Of the codes that PIO shares with the file libraries, those that it gives itself.
+pub(super) fn own_words(code: i32) -> Option<&'static str> {
+    Some(match code {
+        EBADID => "no such I/O system, decomposition or file",
+        EINVAL => "invalid argument",
+        EPERM => "the file may only be read",
+        EINVALCOORDS => "an index is outside of the variable",
+        EBADTYPE => "not a type of data",
+        ENOMEM => "memory has run out",
+        EINSUFFBUF => "the buffer is too small",
+        EIO => "communication or a file failed",
+        _ => return None,
+    })
+}
 
 impl From<comm::Error> for Error {
     fn from(error: comm::Error) -> Self {

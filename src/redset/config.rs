@@ -34,16 +34,28 @@ pub struct Config {
     pub direct: Option<bool>,
 }
 
-static CURRENT: Mutex<Config> = Mutex::new(Config {
-    debug: 1,
-    set_size: 8,
-    buf_size: None,
-    checksum: None,
-    salvage: None,
-    direct: None,
-});
+static CURRENT: Mutex<Config> = Mutex::new(Config::usual());
 
 impl Config {
+    pub const fn usual() -> Config {
+        Config {
+            debug: 1,
+            set_size: 8,
+            buf_size: None,
+            checksum: None,
+            salvage: None,
+            direct: None,
+        }
+    }
+
+    /// What MPI_BUF_SIZE is shown as.
+    pub const fn shown_buf_size(&self) -> i32 {
+        match self.buf_size {
+            Some(bytes) => bytes,
+            None => USUAL_BUF_SIZE,
+        }
+    }
+
     pub fn current() -> Config {
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +99,7 @@ impl Config {
         let mut edit = tree.edit();
         edit.set_int(DEBUG, self.debug);
         edit.set_int(SET_SIZE, self.set_size);
-        edit.set_int(MPI_BUF_SIZE, self.buf_size.unwrap_or(USUAL_BUF_SIZE));
+        edit.set_int(MPI_BUF_SIZE, self.shown_buf_size());
         let ours = [
             (CHECKSUM, self.checksum),
             (SALVAGE, self.salvage),

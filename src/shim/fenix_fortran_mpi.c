@@ -1,5 +1,5 @@
 /* Fortran names communicators and datatypes by integers, and cannot be jumped to: it gets Fenix without a jump. */
-#include "fenix.h"
+#include "fenix_fortran.h"
 #include "stanchion.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Process recovery, what Rust cannot do: the error handler of MPI, the jump, the user's callbacks. Rust decides
  * (src/capi/fenix_recovery.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
-#include "raise.h"
 #include "fenix.h"
 
 #include <stdarg.h>
@@ -35,8 +34,6 @@ void inner_fenix_postinit(int* error);
 int inner_fenix_next_callback(struct callback* next);
 int inner_fenix_on_error(MPI_Comm comm, int code, int constructs);
 jmp_buf* inner_fenix_resume(void);
-INNER(Fenix_Process_detect_failures);
-INNER(Fenix_Finalize);
 
 static void print_unhandled(int code)
 {
@@ -46,11 +43,13 @@ static void print_unhandled(int code)
   fprintf(stderr, "Fenix: an error that is no process failure: %s\n", text);
 }
 
-/* Whether a call that makes a communicator has met the error. Open MPI names the call after the code. */
+/* Whether a call has met the error in which all ranks make a communicator. Open MPI names the call after the code. One
+ * that only some ranks of a communicator make leaves nothing behind. */
 static int is_constructor(const char* call)
 {
   static const char* const words[] = {"create", "split", "dup", "Cart_", "Graph_", "merge", "spawn", "accept", "connect"};
-  for (size_t i = 0; call && i < sizeof words / sizeof *words; i++)
+  if (!call || strstr(call, "create_group")) return 0;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strstr(call, words[i])) return 1;
   return 0;
 }
@@ -120,14 +119,4 @@ void __fenix_postinit(int* error)
   struct callback next;
   inner_fenix_postinit(error);
   while (inner_fenix_next_callback(&next)) next.function(next.comm, next.error, next.data);
-}
-
-int Fenix_Process_detect_failures(int do_recovery)
-{
-  return stanchion_raised(inner_Fenix_Process_detect_failures(do_recovery));
-}
-
-int Fenix_Finalize(void)
-{
-  return stanchion_raised(inner_Fenix_Finalize());
 }

@@ -9,8 +9,11 @@
 //!
 //! A rank that enters recovery revokes all that it finds. Who is blocked in one waits for a rank of it: that rank is
 //! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. A constructor that the failure
-//! has interrupted leaves a communicator behind that is not complete, and must not be revoked: see [`Complete`]. (One
-//! that MPI_Comm_idup is making when another call meets a failure cannot be told from the others.) After the repair those
+//! has interrupted may leave a communicator behind that is not complete, and must not be revoked, since Open MPI crashes
+//! then. It looks like the others, but its ranks are among those of the one it was made of. So a rank that comes from a
+//! constructor leaves those alone which have no other ranks: who is in one of them takes part in the constructor too,
+//! and waits for nobody there. (One that MPI_Comm_idup is making when another call meets a failure cannot be told from
+//! the others; of one between two groups only the own group is looked at.) After the repair those
 //! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
 //! an error that a stale one raises, say for a request that was open, has been repaired already. Nobody waits in a stale
 //! one, so the next failure leaves it alone.
@@ -23,7 +26,7 @@ use std::ptr;
 
 use mpi_sys::{self as ffi, MPI_Comm};
 
-use super::{Complete, is_revoked};
+use super::is_revoked;
 use crate::comm::mpi::{self, Attribute, MpiComm};
 use crate::log;
 
@@ -44,16 +47,13 @@ fn resilient() -> Vec<MPI_Comm> {
     found
 }
 
-/// Those that nobody has revoked yet, as far as they are complete. Stale ones may not be: what interrupted the making of
-/// one of them was an earlier failure.
-pub(super) fn to_revoke(complete: Complete) -> Vec<MPI_Comm> {
-    let mut found = match complete {
-        Complete::Unknown => return Vec::new(),
-        Complete::All | Complete::AllButNewest => resilient(),
-    };
+/// Those that nobody has revoked yet, as far as they are known to be complete. Stale ones are not: what interrupted the
+/// making of one of them was an earlier failure.
+pub(super) fn to_revoke(made_of: Option<MPI_Comm>) -> Vec<MPI_Comm> {
+    let mut found = resilient();
     found.retain(|comm| !is_revoked(*comm) && !is_stale(*comm));
-    if complete == Complete::AllButNewest {
-        found.pop();
+    if let Some(whole) = made_of {
+        found.retain(|comm| !mpi::is_within(*comm, whole).unwrap_or(true));
     }
     found
 }

@@ -107,7 +107,7 @@ impl Handle {
     pub(super) fn dim(&self, dim: i32) -> Result<(CString, u64)> {
         let mut length = 0;
         let name = name(|text| ask!(self, inq_dim, dim, text, &mut length))?;
-        Ok((name, length as u64))
+        Ok((name, length))
     }
 
     pub(super) fn counts(&self) -> Result<Counts> {
@@ -125,7 +125,7 @@ impl Handle {
     pub(super) fn attribute(&self, var: i32, name: &CStr) -> Result<Attribute> {
         let (mut kind, mut length) = (0, 0);
         ask!(self, inq_att, var, name.as_ptr(), &mut kind, &mut length)?;
-        let (kind, length) = (Kind::from_number(kind)?, length as u64);
+        let kind = Kind::from_number(kind)?;
         Ok(Attribute { kind, length })
     }
 
@@ -141,17 +141,11 @@ impl Handle {
         if memory == Kind::Char && stored != Kind::Char {
             return self.calls.check(call.name, ECHAR);
         }
-        let (count, data) = (values.len() / memory.size(), values.as_ptr().cast());
+        let count = (values.len() / memory.size()) as u64;
+        let (kind, data) = (stored as c_int, values.as_ptr().cast_mut().cast());
         // SAFETY: the file is open, the name ends with NUL, the values hold `count` of their kind.
         self.calls.check(call.name, unsafe {
-            (call.run)(
-                self.id,
-                var,
-                name.as_ptr(),
-                stored as c_int,
-                count as i64,
-                data,
-            )
+            (call.run)(self.id, var, name.as_ptr(), kind, count, data)
         })
     }
 
@@ -214,7 +208,7 @@ fn name(write: impl FnOnce(*mut c_char) -> Result<()>) -> Result<CString> {
 impl<L: Library> Format for Classic<L> {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32> {
         let mut dim = 0;
-        let length = length.unwrap_or(0) as i64;
+        let length = length.unwrap_or(0);
         ask!(self.handle, def_dim, name.as_ptr(), length, &mut dim)?;
         Ok(dim)
     }

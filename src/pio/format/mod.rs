@@ -1,9 +1,12 @@
-//! What the file libraries can do, one file each; which of them are there is decided when Stanchion is built.
+//! What the file libraries can do, one file each. Which of them may be used is decided when Stanchion is built; they are
+//! loaded when they are first used.
 
 #[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
 mod calls;
 #[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
 mod classic;
+#[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
+mod load;
 #[cfg(feature = "netcdf")]
 pub mod netcdf;
 #[cfg(any(test, feature = "pnetcdf"))]
@@ -14,37 +17,50 @@ pub mod pnetcdf;
 use std::ffi::{CStr, CString};
 use std::ops::RangeInclusive;
 
+use super::error::own_words;
 use super::{Error, Kind, Regions, Result};
 
 /// Numbers of PIO for the ways to a file.
 pub const PNETCDF: i32 = 1;
 pub const NETCDF: i32 = 2;
 
-/// Whether this build can open files of an I/O type.
-pub fn available(iotype: i32) -> bool {
+/// Whether this build may use the library of an I/O type. The same on all ranks.
+pub fn is_built(iotype: i32) -> bool {
     iotype == PNETCDF && cfg!(feature = "pnetcdf") || iotype == NETCDF && cfg!(feature = "netcdf")
 }
 
-/// An error for what is not [`available`].
-pub fn check_available(iotype: i32) -> Result<()> {
-    available(iotype).then_some(()).ok_or(Error::IoType(iotype))
+/// An error for what is not [`is_built`].
+pub fn check_built(iotype: i32) -> Result<()> {
+    is_built(iotype).then_some(()).ok_or(Error::IoType(iotype))
 }
 
-/// What the libraries say to one of their error codes.
+/// Whether files of an I/O type can be opened by this process: loads the library if nobody has. Local.
+pub fn available(iotype: i32) -> bool {
+    match iotype {
+        #[cfg(feature = "pnetcdf")]
+        PNETCDF => pnetcdf::calls().is_ok(),
+        #[cfg(feature = "netcdf")]
+        NETCDF => netcdf::calls().is_ok(),
+        _ => false,
+    }
+}
+
+/// What the libraries say to one of their error codes, or words of our own where none can be asked.
 pub fn text_of(code: i32) -> Option<String> {
     /// PnetCDF's own codes begin here; PIO's begin below them.
     const OF_PNETCDF: RangeInclusive<i32> = -499..=-201;
     const OF_BOTH: RangeInclusive<i32> = -142..=-1;
     #[cfg(feature = "netcdf")]
-    if OF_BOTH.contains(&code) {
-        return Some(netcdf::text_of(code));
-    }
-    #[cfg(feature = "pnetcdf")]
-    if OF_BOTH.contains(&code) || OF_PNETCDF.contains(&code) {
-        return Some(pnetcdf::text_of(code));
+    if let (true, Ok(calls)) = (OF_BOTH.contains(&code), netcdf::calls()) {
+        return Some(calls.both.text_of(code));
     }
     let known = OF_BOTH.contains(&code) || OF_PNETCDF.contains(&code);
-    known.then(|| format!("error {code} of a file library that is not part of this build"))
+    #[cfg(feature = "pnetcdf")]
+    if let (true, Ok(calls)) = (known, pnetcdf::calls()) {
+        return Some(calls.both.text_of(code));
+    }
+    let unknown = || format!("error {code} of a file library that is not there to tell more");
+    known.then(|| own_words(code).map_or_else(unknown, String::from))
 }
 
 #[cfg(test)]

@@ -3,66 +3,62 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use super::calls::{ByKind, Call, Calls, by_kind, calls_of, of_kind};
+use super::calls::{Call, Netcdf, of_kind};
 use super::classic::{Classic, FILL_VALUE, Handle, Library, check_buffer, unfilled};
+use super::load::{Loaded, Source};
 use super::{Format, Write};
 use crate::pio::{Error, Kind, Regions, Result};
 
-#[link(name = "netcdf")]
-unsafe extern "C" {
-    fn nc_create(path: *const c_char, mode: c_int, id: *mut c_int) -> c_int;
-    fn nc_open(path: *const c_char, mode: c_int, id: *mut c_int) -> c_int;
-}
+const SOURCE: Source = Source {
+    title: "netCDF",
+    names: env!("STANCHION_NETCDF_NAMES"),
+};
 
-type Regional<D> = unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, D) -> c_int;
-
-static CALLS: Calls = calls_of!("nc_");
-static PUT: ByKind<Regional<*const c_void>> = by_kind!(
-    "nc_",
-    "put_vara_",
-    "",
-    fn(c_int, c_int, *const u64, *const u64, *const c_void)
-);
-static GET: ByKind<Regional<*mut c_void>> = by_kind!(
-    "nc_",
-    "get_vara_",
-    "",
-    fn(c_int, c_int, *const u64, *const u64, *mut c_void)
-);
+type OfRegion = unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, *mut c_void) -> c_int;
 
 const EPERM: i32 = -37;
 const ENOTATT: i32 = -43;
 const ERANGE: i32 = -60;
 
-struct Netcdf;
+struct File;
 
-/// The library's words for an error.
-pub(super) fn text_of(code: i32) -> String {
-    CALLS.text_of(code)
+/// Loads the library if nobody has. Local; an error is kept as well.
+pub(super) fn calls() -> Result<&'static Netcdf> {
+    static LOADED: Loaded<Netcdf> = Loaded::new();
+    let loaded = LOADED.get_or_init(|| SOURCE.load(Netcdf::find));
+    loaded.as_ref().map_err(Error::clone)
 }
 
 /// As PIO has it: nothing is filled unless asked for.
 pub fn create(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
-    unfilled(started("nc_create", nc_create, path, mode)?)
+    unfilled(started(|calls| &calls.create, path, mode)?)
 }
 
 pub fn open(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
-    started("nc_open", nc_open, path, mode)
+    started(|calls| &calls.open, path, mode)
 }
 
 type Start = unsafe extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int;
 
-fn started(call: &'static str, start: Start, path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
+fn started(
+    start: fn(&'static Netcdf) -> &'static Call<Start>,
+    path: &CStr,
+    mode: i32,
+) -> Result<Box<dyn Format>> {
+    let calls = calls()?;
+    let (start, calls) = (start(calls), &calls.both);
     let mut id = -1;
     // SAFETY: the path ends with NUL, `id` is ours to write.
-    CALLS.check(call, unsafe { start(path.as_ptr(), mode, &mut id) })?;
+    calls.check(start.name, unsafe {
+        (start.run)(path.as_ptr(), mode, &mut id)
+    })?;
     Ok(Box::new(Classic {
-        handle: Handle { id, calls: &CALLS },
-        library: Netcdf,
+        handle: Handle { id, calls },
+        library: File,
     }))
 }
 
-impl Library for Netcdf {
+impl Library for File {
     /// The library fills whole files or nothing in these formats: one variable that is to be filled turns it on.
     fn def_var_fill(
         &mut self,
@@ -101,12 +97,10 @@ impl Library for Netcdf {
     }
 
     fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
-        let results = writes.iter().map(|write| {
+        let results = writes.iter_mut().map(|write| {
             check_buffer(write.kind, write.regions, write.data)?;
-            let (call, data) = (of_kind(&PUT, write.kind), write.data.as_ptr());
-            each(file, call, write.var, write.kind, write.regions, |offset| {
-                data.wrapping_add(offset).cast()
-            })
+            let call = of_kind(&file.calls.put_vara, write.kind);
+            each(file, call, write)
         });
         results.fold(Ok(()), Result::and)
     }
@@ -120,33 +114,30 @@ impl Library for Netcdf {
         data: &mut [u8],
     ) -> Result<()> {
         check_buffer(kind, regions, data)?;
-        let data = data.as_mut_ptr();
-        each(file, of_kind(&GET, kind), var, kind, regions, |offset| {
-            data.wrapping_add(offset).cast()
-        })
+        let mut read = Write {
+            var,
+            kind,
+            regions,
+            data,
+        };
+        each(file, of_kind(&file.calls.get_vara, kind), &mut read)
     }
 }
 
-/// Calls once for each region; `data` points to a place in the buffer, which has been checked.
-fn each<D>(
-    file: &Handle,
-    call: &Call<Regional<D>>,
-    var: i32,
-    kind: Kind,
-    regions: &Regions,
-    data: impl Fn(usize) -> D,
-) -> Result<()> {
-    let (mut offset, mut verdict) = (0, Ok(()));
-    for (start, count) in regions.iter() {
+/// Calls once for each region; the buffer has been checked.
+fn each(file: &Handle, call: &Call<OfRegion>, transfer: &mut Write) -> Result<()> {
+    let (mut data, mut verdict) = (transfer.data.as_mut_ptr(), Ok(()));
+    for (start, count) in transfer.regions.iter() {
+        let (start, counts) = (start.as_ptr(), count.as_ptr());
         // SAFETY: the file is open; start, count and data are as long as the region says.
-        let code =
-            unsafe { (call.run)(file.id, var, start.as_ptr(), count.as_ptr(), data(offset)) };
+        let code = unsafe { (call.run)(file.id, transfer.var, start, counts, data.cast()) };
         // Numbers out of range are an error, but all others are still to be moved.
-        verdict = verdict.and(CALLS.check(call.name, code));
+        verdict = verdict.and(file.calls.check(call.name, code));
         if code != 0 && code != ERANGE {
             break;
         }
-        offset += count.iter().product::<u64>() as usize * kind.size();
+        let bytes = count.iter().product::<u64>() as usize * transfer.kind.size();
+        data = data.wrapping_add(bytes);
     }
     verdict
 }

@@ -3,37 +3,21 @@
 
 mod transfer;
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int};
 
-use super::calls::{Calls, Text, calls_of};
+use super::calls::{Call, Pnetcdf};
 use super::classic::{Classic, FILL_VALUE, Handle, Library, unfilled, zeroed};
+use super::load::{Loaded, Source};
 use super::{Format, Write};
 use crate::comm::Comm;
 use crate::comm::mpi::{Info, MPI_Comm, MPI_Info, MpiComm};
 use crate::pio::{Error, Kind, Regions, Result, agree};
-use transfer::{GET, PUT, transfer};
+use transfer::{Direction, transfer};
 
-#[link(name = "pnetcdf")]
-unsafe extern "C" {
-    fn ncmpi_create(
-        comm: MPI_Comm,
-        path: *const c_char,
-        mode: c_int,
-        info: MPI_Info,
-        id: *mut c_int,
-    ) -> c_int;
-    fn ncmpi_open(
-        comm: MPI_Comm,
-        path: *const c_char,
-        mode: c_int,
-        info: MPI_Info,
-        id: *mut c_int,
-    ) -> c_int;
-    fn ncmpi_def_var_fill(id: c_int, var: c_int, nofill: c_int, value: *const c_void) -> c_int;
-    fn ncmpi_inq_var_fill(id: c_int, var: c_int, nofill: *mut c_int, value: *mut c_void) -> c_int;
-}
-
-static CALLS: Calls = calls_of!("ncmpi_");
+const SOURCE: Source = Source {
+    title: "PnetCDF",
+    names: env!("STANCHION_PNETCDF_NAMES"),
+};
 
 /// Files are laid out as upstream's: SCORPIO asks for no gaps between variables, NCAR's PIO leaves it to the library.
 const LAYOUT: &[(&CStr, &CStr)] = match cfg!(feature = "pio_ncar") {
@@ -41,16 +25,20 @@ const LAYOUT: &[(&CStr, &CStr)] = match cfg!(feature = "pio_ncar") {
     false => &[(c"nc_var_align_size", c"1")],
 };
 
-struct Pnetcdf {
+/// What belongs to one open file.
+struct File {
+    calls: &'static Pnetcdf,
     /// The tasks that have the file.
     comm: MpiComm,
     /// Whether a task may write and read on its own.
     independent: bool,
 }
 
-/// The library's words for an error.
-pub(super) fn text_of(code: i32) -> String {
-    CALLS.text_of(code)
+/// Loads the library if nobody has. Local; an error is kept as well.
+pub(super) fn calls() -> Result<&'static Pnetcdf> {
+    static LOADED: Loaded<Pnetcdf> = Loaded::new();
+    let loaded = LOADED.get_or_init(|| SOURCE.load(Pnetcdf::find));
+    loaded.as_ref().map_err(Error::clone)
 }
 
 /// Collective over `comm`. As PIO has it: nothing is filled unless asked for.
@@ -60,14 +48,7 @@ pub fn create(
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    unfilled(started(
-        "ncmpi_create",
-        ncmpi_create,
-        comm,
-        path,
-        mode,
-        hints,
-    )?)
+    unfilled(started(|calls| &calls.create, comm, path, mode, hints)?)
 }
 
 /// Collective over `comm`.
@@ -77,14 +58,13 @@ pub fn open(
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    started("ncmpi_open", ncmpi_open, comm, path, mode, hints)
+    started(|calls| &calls.open, comm, path, mode, hints)
 }
 
-type Start = unsafe extern "C" fn(MPI_Comm, Text, c_int, MPI_Info, *mut c_int) -> c_int;
+type Start = unsafe extern "C" fn(MPI_Comm, *const c_char, c_int, MPI_Info, *mut c_int) -> c_int;
 
 fn started(
-    call: &'static str,
-    start: Start,
+    start: fn(&'static Pnetcdf) -> &'static Call<Start>,
     comm: &MpiComm,
     path: &CStr,
     mode: i32,
@@ -93,19 +73,23 @@ fn started(
     let owned = |hint: &(&CStr, &CStr)| (hint.0.to_owned(), hint.1.to_owned());
     let layout = LAYOUT.iter().map(owned);
     let hints: Vec<_> = layout.chain(hints.iter().cloned()).collect();
-    let info = agree(comm, Info::new(&hints).map_err(Error::from))?;
+    // One task may lack the library: nobody calls it then.
+    let ready = calls().and_then(|calls| Ok((calls, Info::new(&hints)?)));
+    let (calls, info) = agree(comm, ready)?;
     let all = comm.split(Some(0), comm.rank() as i32)?;
-    let library = Pnetcdf {
+    let library = File {
+        calls,
         comm: all.ok_or_else(|| Error::Comm("no communicator for a file".into()))?,
         independent: !hints.iter().any(forbids_independent),
     };
+    let (start, calls) = (start(calls), &calls.both);
     let mut id = -1;
     // SAFETY: communicator and info are valid, the path ends with NUL, `id` is ours to write.
-    CALLS.check(call, unsafe {
-        start(comm.handle(), path.as_ptr(), mode, info.handle(), &mut id)
+    calls.check(start.name, unsafe {
+        (start.run)(comm.handle(), path.as_ptr(), mode, info.handle(), &mut id)
     })?;
     Ok(Box::new(Classic {
-        handle: Handle { id, calls: &CALLS },
+        handle: Handle { id, calls },
         library,
     }))
 }
@@ -116,7 +100,7 @@ fn forbids_independent((key, value): &(CString, CString)) -> bool {
     key.as_c_str() == c"romio_no_indep_rw" && yes.contains(&value.as_bytes())
 }
 
-impl Library for Pnetcdf {
+impl Library for File {
     fn def_var_fill(
         &mut self,
         file: &Handle,
@@ -125,9 +109,10 @@ impl Library for Pnetcdf {
         value: Option<&[u8]>,
     ) -> Result<()> {
         let value = value.map_or(std::ptr::null(), <[u8]>::as_ptr);
+        let call = &self.calls.def_var_fill;
         // SAFETY: the file is open; the value is one of the variable's kind, or NULL.
-        CALLS.check("ncmpi_def_var_fill", unsafe {
-            ncmpi_def_var_fill(file.id, var, c_int::from(!fill), value.cast())
+        file.calls.check(call.name, unsafe {
+            (call.run)(file.id, var, c_int::from(!fill), value.cast())
         })
     }
 
@@ -135,10 +120,10 @@ impl Library for Pnetcdf {
         let size = file.kind_of(var)?.size();
         let stored = file.attribute(var, FILL_VALUE);
         let mut value = zeroed(stored.map_or(1, |stored| stored.length.max(1)), size)?;
-        let mut nofill = 0;
+        let (call, mut nofill) = (&self.calls.inq_var_fill, 0);
         // SAFETY: the file is open; there is room for all values of the attribute, which should be one.
-        CALLS.check("ncmpi_inq_var_fill", unsafe {
-            ncmpi_inq_var_fill(file.id, var, &mut nofill, value.as_mut_ptr().cast())
+        file.calls.check(call.name, unsafe {
+            (call.run)(file.id, var, &mut nofill, value.as_mut_ptr().cast())
         })?;
         value.truncate(size);
         Ok((nofill == 0, value))
@@ -153,19 +138,19 @@ impl Library for Pnetcdf {
     }
 
     fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
-        transfer::piece(file, &PUT, write)
+        transfer::piece(file, &Direction::put(self.calls), write)
     }
 
     fn get_piece(&mut self, file: &Handle, read: &mut Write) -> Result<()> {
-        transfer::piece(file, &GET, read)
+        transfer::piece(file, &Direction::get(self.calls), read)
     }
 
     fn end_pieces(&mut self, file: &Handle) -> Result<()> {
-        transfer::end_pieces(file)
+        transfer::end_pieces(self, file)
     }
 
     fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
-        transfer(self, file, &PUT, writes)
+        transfer(self, file, &Direction::put(self.calls), writes)
     }
 
     fn read(
@@ -182,6 +167,6 @@ impl Library for Pnetcdf {
             regions,
             data,
         };
-        transfer(self, file, &GET, &mut [read])
+        transfer(self, file, &Direction::get(self.calls), &mut [read])
     }
 }

@@ -13,19 +13,13 @@
 use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 
-use super::{CALLS, Pnetcdf};
+use super::File;
 use crate::comm::{Comm, Op};
 use crate::pio::format::Write;
-use crate::pio::format::calls::{ByKind, Call, by_kind, of_kind};
+use crate::pio::format::calls::{ByKind, Call, Calls, Pnetcdf, of_kind};
 use crate::pio::format::classic::{Handle, check_buffer};
 use crate::pio::format::pieces::{Request, Shape, cut, elements, rounds};
 use crate::pio::{Error, Kind, Regions, Result};
-
-unsafe extern "C" {
-    fn ncmpi_begin_indep_data(id: c_int) -> c_int;
-    fn ncmpi_end_indep_data(id: c_int) -> c_int;
-    fn ncmpi_wait_all(id: c_int, count: c_int, requests: *mut c_int, codes: *mut c_int) -> c_int;
-}
 
 /// Bytes of the average run that make the direct way worth while: about where both ways take the same time.
 const DIRECT: u64 = 64 << 10;
@@ -36,39 +30,35 @@ const ROUND: u64 = 128 << 20;
 /// What stands for no request.
 const NONE: c_int = -1;
 
-type Numbers = *const u64;
-type Lists = *const Numbers;
+type Lists = *const *mut u64;
 type Data = *mut c_void;
-type OfRegion = unsafe extern "C" fn(c_int, c_int, Numbers, Numbers, Data) -> c_int;
+type OfRegion = unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, Data) -> c_int;
 type OfRegions = unsafe extern "C" fn(c_int, c_int, c_int, Lists, Lists, Data, *mut c_int) -> c_int;
 
 /// The functions of one direction.
 pub(super) struct Direction {
-    direct: ByKind<OfRegion>,
-    collective: ByKind<OfRegions>,
+    calls: &'static Pnetcdf,
+    direct: &'static ByKind<OfRegion>,
+    collective: &'static ByKind<OfRegions>,
 }
 
-macro_rules! direction {
-    ($direct:literal, $collective:literal) => {
-        Direction {
-            direct: by_kind!(
-                "ncmpi_",
-                $direct,
-                "",
-                fn(c_int, c_int, Numbers, Numbers, Data)
-            ),
-            collective: by_kind!(
-                "ncmpi_",
-                $collective,
-                "",
-                fn(c_int, c_int, c_int, Lists, Lists, Data, *mut c_int)
-            ),
+impl Direction {
+    pub(super) fn put(calls: &'static Pnetcdf) -> Self {
+        Self {
+            calls,
+            direct: &calls.both.put_vara,
+            collective: &calls.iput_varn,
         }
-    };
-}
+    }
 
-pub(super) static PUT: Direction = direction!("put_vara_", "iput_varn_");
-pub(super) static GET: Direction = direction!("get_vara_", "iget_varn_");
+    pub(super) fn get(calls: &'static Pnetcdf) -> Self {
+        Self {
+            calls,
+            direct: &calls.both.get_vara,
+            collective: &calls.iget_varn,
+        }
+    }
+}
 
 /// What one task has to do for one variable; its buffer has been checked.
 struct Part<'a> {
@@ -99,31 +89,38 @@ impl Part<'_> {
 }
 
 /// The first thing that went wrong; the others wait for this task all the same.
-#[derive(Default)]
-struct Verdict(Option<Error>);
+struct Verdict {
+    calls: &'static Calls,
+    error: Option<Error>,
+}
 
 impl Verdict {
+    fn on(file: &Handle) -> Self {
+        let calls = file.calls;
+        Self { calls, error: None }
+    }
+
     fn note(&mut self, call: &'static str, code: c_int) -> bool {
-        self.take(CALLS.check(call, code)).is_some()
+        self.take(self.calls.check(call, code)).is_some()
     }
 
     fn take<T>(&mut self, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.0.get_or_insert(error)).ok()
+        result.map_err(|error| self.error.get_or_insert(error)).ok()
     }
 
     fn result(self) -> Result<()> {
-        self.0.map_or(Ok(()), Err)
+        self.error.map_or(Ok(()), Err)
     }
 }
 
 /// Collective over the tasks that have the file, with equally many variables in the same order.
 pub(super) fn transfer(
-    library: &Pnetcdf,
+    library: &File,
     file: &Handle,
     direction: &Direction,
     writes: &mut [Write],
 ) -> Result<()> {
-    let mut verdict = Verdict::default();
+    let mut verdict = Verdict::on(file);
     let parts = parts(file, writes, &mut verdict);
     let objection = !library.independent || !parts.iter().all(Part::is_direct);
     let requests: Vec<_> = parts.iter().map(Part::requests).collect();
@@ -146,7 +143,7 @@ pub(super) fn transfer(
 /// Collective as [`transfer`]. The tasks that may not write on their own, or fail to know what to write, are reasons for
 /// all of them to go the collective way, where what failed is told.
 pub(super) fn begin_pieces(
-    library: &Pnetcdf,
+    library: &File,
     file: &Handle,
     parts: &[(i32, Kind, &Regions)],
 ) -> Result<Option<Vec<Regions>>> {
@@ -169,16 +166,16 @@ pub(super) fn begin_pieces(
     };
     // A failure here is told by every piece, and by the end.
     // SAFETY: the file is open.
-    unsafe { ncmpi_begin_indep_data(file.id) };
+    unsafe { (library.calls.begin_indep_data.run)(file.id) };
     let pieces = parts.iter().map(|part| part.pieces().into_owned());
     Ok(Some(pieces.collect()))
 }
 
 pub(super) fn piece(file: &Handle, direction: &Direction, write: &mut Write) -> Result<()> {
     check_buffer(write.kind, write.regions, write.data)?;
-    let call = of_kind(&direction.direct, write.kind);
+    let call = of_kind(direction.direct, write.kind);
     let mut data = write.data.as_mut_ptr();
-    let mut verdict = Verdict::default();
+    let mut verdict = Verdict::on(file);
     for (start, counts) in write.regions.iter() {
         put_or_get(file, call, write.var, (start, counts), data, &mut verdict);
         data = data.wrapping_add(elements(counts) as usize * write.kind.size());
@@ -187,11 +184,10 @@ pub(super) fn piece(file: &Handle, direction: &Direction, write: &mut Write) -> 
 }
 
 /// Collective as [`begin_pieces`].
-pub(super) fn end_pieces(file: &Handle) -> Result<()> {
+pub(super) fn end_pieces(library: &File, file: &Handle) -> Result<()> {
+    let end = &library.calls.end_indep_data;
     // SAFETY: the file is open.
-    CALLS.check("ncmpi_end_indep_data", unsafe {
-        ncmpi_end_indep_data(file.id)
-    })
+    file.calls.check(end.name, unsafe { (end.run)(file.id) })
 }
 
 fn parts<'a>(file: &Handle, writes: &'a mut [Write], verdict: &mut Verdict) -> Vec<Part<'a>> {
@@ -218,17 +214,21 @@ fn shape(file: &Handle, var: i32) -> Result<Shape> {
 }
 
 fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Verdict) {
+    let (begin, end) = (
+        &direction.calls.begin_indep_data,
+        &direction.calls.end_indep_data,
+    );
     // SAFETY: the file is open.
-    let code = unsafe { ncmpi_begin_indep_data(file.id) };
-    if verdict.note("ncmpi_begin_indep_data", code) {
+    let code = unsafe { (begin.run)(file.id) };
+    if verdict.note(begin.name, code) {
         for part in parts {
-            let call = of_kind(&direction.direct, part.kind);
+            let call = of_kind(direction.direct, part.kind);
             each_piece(file, call, part, verdict);
         }
     }
     // SAFETY: as above.
-    let code = unsafe { ncmpi_end_indep_data(file.id) };
-    verdict.note("ncmpi_end_indep_data", code);
+    let code = unsafe { (end.run)(file.id) };
+    verdict.note(end.name, code);
 }
 
 fn each_piece(file: &Handle, call: &Call<OfRegion>, part: &Part, verdict: &mut Verdict) {
@@ -269,7 +269,7 @@ fn collective(
         ids.push(start(file, direction, part, regions, request, verdict));
     }
     ids.retain(|id| *id != NONE);
-    wait(file, ids, verdict);
+    wait(file, &direction.calls.wait_all, ids, verdict);
 }
 
 fn start(
@@ -281,9 +281,12 @@ fn start(
     verdict: &mut Verdict,
 ) -> c_int {
     let range = request.first..request.first + request.count;
-    let starts: Vec<_> = range.clone().map(|at| regions.at(at).0.as_ptr()).collect();
-    let counts: Vec<_> = range.map(|at| regions.at(at).1.as_ptr()).collect();
-    let call = of_kind(&direction.collective, part.kind);
+    let lists = range.map(|at| regions.at(at));
+    // The library does not write to them, whatever its prototype says.
+    let (starts, counts): (Vec<_>, Vec<_>) = lists
+        .map(|(start, count)| (start.as_ptr().cast_mut(), count.as_ptr().cast_mut()))
+        .unzip();
+    let call = of_kind(direction.collective, part.kind);
     let data = part
         .data
         .wrapping_add(request.offset as usize * part.kind.size());
@@ -306,19 +309,15 @@ fn start(
     id
 }
 
-fn wait(file: &Handle, mut ids: Vec<c_int>, verdict: &mut Verdict) {
+type Wait = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int) -> c_int;
+
+fn wait(file: &Handle, all: &Call<Wait>, mut ids: Vec<c_int>, verdict: &mut Verdict) {
     let mut codes = vec![0; ids.len()];
+    let (count, ids) = (ids.len() as c_int, ids.as_mut_ptr());
     // SAFETY: the file is open; both arrays are as long as said.
-    let code = unsafe {
-        ncmpi_wait_all(
-            file.id,
-            ids.len() as c_int,
-            ids.as_mut_ptr(),
-            codes.as_mut_ptr(),
-        )
-    };
-    verdict.note("ncmpi_wait_all", code);
+    let code = unsafe { (all.run)(file.id, count, ids, codes.as_mut_ptr()) };
+    verdict.note(all.name, code);
     for code in codes {
-        verdict.note("ncmpi_wait_all", code);
+        verdict.note(all.name, code);
     }
 }

@@ -1,0 +1,75 @@
+# The functions that raise. A process failure that Rust met on a private communicator is raised on the user's, whose error
+# handler may jump: so in C, after the last Rust frame has returned. For each name that symbols.in marks, a function
+# raising_<name> calls <name> and raises; its parameters are read from the header. When Rust and C are joined into one
+# object, <name> becomes inner_<name> and raising_<name> becomes <name>, so that Rust needs to know nothing of it.
+
+# The declarations of these headers and of what they include, as the preprocessor leaves them: a list of
+# "<type> <name>(<parameters>)". Array bounds are dropped: no function that raises takes an array.
+function(stanchion_declarations result)
+  set(includes ${MPI_C_INCLUDE_DIRS} ${ZLIB_INCLUDE_DIRS} "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src/shim")
+  list(TRANSFORM includes PREPEND "-I")
+  set(source "${PROJECT_BINARY_DIR}/CMakeFiles/declarations.c")
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.h" "${PROJECT_SOURCE_DIR}/src/shim/*.h")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers})
+  set(text "")
+  foreach(header IN LISTS ARGN)
+    string(APPEND text "#include \"${header}\"\n")
+  endforeach()
+  file(WRITE "${source}" "${text}")
+  execute_process(
+    COMMAND "${CMAKE_C_COMPILER}" -E -P ${includes} ${MPI_C_COMPILE_OPTIONS} -DREDSET_ENABLE_MPI
+            -DSTANCHION_PIO_NCAR=${STANCHION_PIO_NCAR} "${source}"
+    OUTPUT_VARIABLE text ERROR_VARIABLE trouble RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "The headers cannot be preprocessed: ${trouble}")
+  endif()
+  string(REGEX REPLACE "\\[[^]]*\\]" "" text "${text}")
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  string(REPLACE ";" "$" text "${text}") # which would separate elements of a list
+  string(REGEX MATCHALL "[A-Za-z_][A-Za-z_0-9 *]*\\([^()$]*\\) ?\\$" found "${text}")
+  list(TRANSFORM found REPLACE " ?\\$" "")
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# The names of the parameters in "int a, char* b", as a call lists them.
+function(stanchion_argument_names result parameters)
+  set(names)
+  if(NOT parameters STREQUAL "void")
+    string(REPLACE "," ";" parameters "${parameters}")
+    foreach(parameter IN LISTS parameters)
+      string(REGEX MATCH "[A-Za-z_0-9]+$" name "${parameter}")
+      list(APPEND names ${name})
+    endforeach()
+  endif()
+  list(JOIN names ", " names)
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+# stanchion_write_raising(<file> <headers>...)
+function(stanchion_write_raising file)
+  list(TRANSFORM ARGN REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+  list(JOIN includes "" includes)
+  set(functions "")
+  set(missing ${STANCHION_RAISING})
+  stanchion_declarations(declarations ${ARGN})
+  foreach(declaration IN LISTS declarations)
+    string(REGEX MATCH "^(.*[ *])([A-Za-z_0-9]+) ?\\((.*)\\)$" _ "${declaration}")
+    set(type "${CMAKE_MATCH_1}")
+    set(name "${CMAKE_MATCH_2}")
+    set(parameters "${CMAKE_MATCH_3}")
+    if(NOT name IN_LIST missing)
+      continue()
+    endif()
+    list(REMOVE_ITEM missing ${name})
+    stanchion_argument_names(arguments "${parameters}")
+    set(body "return stanchion_raised(${name}(${arguments}));")
+    if(type STREQUAL "void ")
+      set(body "${name}(${arguments});\n  stanchion_raised(0);")
+    endif()
+    string(APPEND functions "\n${type}raising_${name}(${parameters})\n{\n  ${body}\n}\n")
+  endforeach()
+  if(missing)
+    message(FATAL_ERROR "symbols.in says that these raise, but no header declares them: ${missing}")
+  endif()
+  stanchion_write_if_different("${file}" "/* Made from symbols.in and the headers. */\n${includes}#include \"raise.h\"\n${functions}")
+endfunction()
