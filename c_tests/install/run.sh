@@ -82,7 +82,7 @@ case_pkgconfig_static() {
   run_serial redset_base
   if with_mpi; then
     run "$MPICC" "$here/redset.c" $(pkg-config --cflags redset) -Wl,-Bstatic $(pkg-config --libs redset) \
-      -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other redset | sed 's/-lredset//') -o redset
+      -Wl,-Bdynamic $(pkg-config --static --libs-only-l --libs-only-other redset | sed -E 's/-l(redset|kvtree|rankstr)//g') -o redset
     needs_no_stanchion redset
     run_mpi redset
     # Fenix has always been an archive: named by its file, and with no shared twin behind it.
