@@ -155,10 +155,10 @@ static void check_fewer_ranks(const struct policy* policy)
 int main(int argc, char** argv)
 {
   begin(&argc, &argv);
-  for (int checksums = 0; checksums < 2; checksums++) {
+  for (int checksums = check_size(0, 1); checksums < 2; checksums++) {
     CHECK_INT(stanchion_fenix_checksums(checksums), 0);
     for (int i = 0; i < POLICIES; i++) {
-      for (int depth = 0; depth < 3; depth++) check_each_rank(&policies[i], depth);
+      for (int depth = 0; depth < 3; depth += check_size(1, 2)) check_each_rank(&policies[i], depth);
       check_parts(&policies[i]);
       check_too_much(&policies[i]);
       check_fewer_ranks(&policies[i]);

@@ -102,7 +102,8 @@ int main(int argc, char** argv)
     const struct golden* set = &golden_sets[s];
     if (set->type == REDSET_COPY_SINGLE) continue; /* nothing to rebuild from */
     golden_enter(argv[1], set);
-    for (unsigned lost = 0; lost < 1u << set->ranks; lost += check_size(1, 3)) {
+    /* Every subset of the ranks; with less to do, none, the first, the first two... */
+    for (unsigned lost = 0; lost < 1u << set->ranks; lost = check_size((int)lost + 1, (int)(2 * lost + 1))) {
       after_a_loss(argv[1], set, lost, DATA | REDUNDANCY);
       if (golden_tolerates(set, lost)) after_a_loss(argv[1], set, lost, DATA);
     }
