@@ -31,6 +31,7 @@ mod staging;
 mod storing;
 mod stripes;
 mod subset;
+mod telling;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@
 //! so that only the transport can still fail. What is rebuilt is handed to the caller as a whole; a repair
 //! that breaks off changes nothing.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::bytes::Bytes;
@@ -17,64 +17,29 @@ use super::header::{judge, status_of, statuses};
 use super::memory::Memory;
 use super::reading::Stored;
 use super::set::Set;
-use super::share::{Description, message, values};
-use super::snapshot::{Entries, Entry, Snapshot, decode_shares, encode_shares};
+use super::share::{Description, message};
+use super::snapshot::{Entries, Entry, Snapshot};
 use super::storing::{Means, reserved, xor};
 use super::stripes::{Layout, Part, Stripe, stripes};
+use super::telling::{State, Told, had_alike, lost_positions, states, tell};
 use super::{Error, Result};
-use crate::comm::{Comm, Tag, Underway, transfer_unsized};
+use crate::comm::{Comm, Tag, Underway};
 use crate::pages::Room;
 
-const STATE: Tag = 1;
-const SHARES: Tag = 2;
+const READY: Tag = 1;
 const GATHER: Tag = 3;
 const RETURN: Tag = 4;
 
 /// Steps under way at once.
 const AT_ONCE: usize = 4;
 
-/// What a rank has of a member in one snapshot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// With a number that tells different shares apart.
-    Has(u32),
-    /// The member was not stored.
-    Nothing,
-    Lost,
-}
-
-impl State {
-    /// Of an entry that the checksums do not confirm nothing is trusted.
-    fn of(snapshot: &Snapshot, member: i32) -> State {
-        match snapshot.sound_entries(member) {
-            Some([]) => State::Nothing,
-            Some(entries) => State::Has(crc32fast::hash(&encode_shares(entries))),
-            None => State::Lost,
-        }
-    }
-
-    fn encode(self) -> u64 {
-        match self {
-            State::Has(number) => number.into(),
-            State::Nothing => u64::MAX - 1,
-            State::Lost => u64::MAX,
-        }
-    }
-
-    fn decode(value: u64) -> State {
-        match u32::try_from(value) {
-            Ok(number) => State::Has(number),
-            Err(_) if value == State::Nothing.encode() => State::Nothing,
-            Err(_) => State::Lost,
-        }
-    }
-}
-
 /// What came of the repair on this rank.
 #[derive(Default)]
 pub(super) struct Repaired {
     /// By the index of the snapshot.
     pub(super) entries: Vec<(usize, Entries)>,
+    /// Which members there were in these snapshots.
+    pub(super) stored: Vec<(usize, BTreeSet<i32>)>,
     /// Snapshots of which this rank has nothing that can be trusted.
     pub(super) lost: Vec<usize>,
 }
@@ -99,6 +64,8 @@ struct Repair {
     mine: bool,
     /// On that rank.
     rebuilt: Vec<Rebuilt>,
+    /// The members that were stored, if it was told.
+    stored: Option<BTreeSet<i32>>,
 }
 
 impl Repair {
@@ -111,6 +78,7 @@ impl Repair {
             layouts: Vec::new(),
             mine: true,
             rebuilt: Vec::new(),
+            stored: None,
         }
     }
 }
@@ -129,7 +97,7 @@ impl Plan {
         let mut plan = Ok(Plan::default());
         let (mut lost_for_good, mut to_do) = (Vec::new(), 0);
         for ((index, snapshot), states) in snapshots.iter().zip(states) {
-            let lost: Vec<_> = positions(&states, |state| state == State::Lost).collect();
+            let lost = lost_positions(&states);
             let mine = lost.contains(&means.set.mine());
             // A store is one of all ranks: what one has not stored, no other has lost.
             if states.contains(&State::Nothing) && had_alike(&states) {
@@ -148,8 +116,8 @@ impl Plan {
                 )));
             }
             to_do += 1;
-            let entries = held(snapshot, member, means.set.mine() == lost)?;
-            let told = tell_shares(means, lost, entries)?;
+            let entries = held(snapshot, member, mine)?;
+            let told = tell(means, lost, snapshot, entries)?;
             plan = plan.and_then(|plan| plan.with(means, *index, lost, told?, entries));
         }
         if to_do > 0 {
@@ -171,9 +139,10 @@ impl Plan {
         means: &mut Means<'_, C>,
         index: usize,
         lost: usize,
-        shares: Vec<Vec<Description>>,
+        told: Told,
         entries: &[Entry],
     ) -> Result<Plan> {
+        let Told { shares, stored } = told;
         let mut repair = Repair {
             index,
             lost,
@@ -181,6 +150,7 @@ impl Plan {
             layouts: shares.iter().map(|s| Layout::new(means.set, s)).collect(),
             mine: means.set.mine() == lost,
             rebuilt: Vec::new(),
+            stored,
         };
         if repair.mine {
             for (layout, shares) in repair.layouts.iter().zip(shares) {
@@ -242,9 +212,7 @@ impl Plan {
     ) -> Result<Repaired> {
         let (mut transit, mut repaired) = (self.transit, Repaired::default());
         for repair in self.repairs {
-            let Repair {
-                index, lost, mine, ..
-            } = repair;
+            let (index, lost, mine) = (repair.index, repair.lost, repair.mine);
             let mut work = Work {
                 entries: held(&snapshots[index], member, mine)?,
                 repair,
@@ -252,6 +220,8 @@ impl Plan {
             };
             work.run(means)?;
             transit = work.transit;
+            let stored = work.repair.stored.map(|stored| (index, stored));
+            repaired.stored.extend(stored);
             let rebuilt = work.repair.rebuilt.into_iter();
             let rebuilt: Entries = rebuilt.map(|entry| entry.done(lost)).collect();
             // An error of the lost rank alone must not keep it from helping with the next snapshot.
@@ -278,65 +248,9 @@ fn held(snapshot: &Snapshot, member: i32, mine: bool) -> Result<&[Entry]> {
 /// The plan if no rank of the set lacks anything it needs for it. The outer error is one of the transport.
 fn all_ready<C: Comm>(means: &Means<'_, C>, plan: Result<Plan>) -> Result<Result<Plan>> {
     let status = message(&[plan.as_ref().err().map_or(0, status_of)]);
-    let exchange = means.exchange(STATE, status.clone(), |_| 8)?;
+    let exchange = means.exchange(READY, status.clone(), |_| 8)?;
     let told = means.by_position(exchange, status)?;
     Ok(judge(means.set, plan, statuses(&told)?.into_iter()))
-}
-
-fn positions(states: &[State], is: impl Fn(State) -> bool) -> impl Iterator<Item = usize> {
-    let all = states.iter().enumerate();
-    all.filter(move |(_, state)| is(**state)).map(|(p, _)| p)
-}
-
-fn had_alike(states: &[State]) -> bool {
-    let mut had = states.iter().filter(|state| **state != State::Lost);
-    let first = had.next();
-    had.all(|state| Some(state) == first)
-}
-
-/// For each snapshot the states of all ranks of the set.
-fn states<C: Comm>(
-    means: &Means<'_, C>,
-    member: i32,
-    snapshots: &[(usize, &Snapshot)],
-) -> Result<Vec<Vec<State>>> {
-    let own = snapshots.iter().map(|(_, s)| State::of(s, member).encode());
-    let own = message(&own.collect::<Vec<_>>());
-    let exchange = means.exchange(STATE, own.clone(), |_| own.len())?;
-    let all = means.by_position(exchange, own)?;
-    let state = |bytes: &[u8], index: usize| {
-        let [state] = values(bytes.get(8 * index..).unwrap_or(&[]))?;
-        Ok(State::decode(state))
-    };
-    let of_one = |index| all.iter().map(|bytes| state(bytes, index)).collect();
-    (0..snapshots.len()).map(of_one).collect()
-}
-
-/// The shares of each entry. The inner error is one of this rank alone.
-fn tell_shares<C: Comm>(
-    means: &Means<'_, C>,
-    lost: usize,
-    entries: &[Entry],
-) -> Result<Result<Vec<Vec<Description>>>> {
-    let teller = usize::from(lost == 0);
-    let (mine, rank) = (means.set.mine(), |position| means.set.rank(position));
-    if mine == lost {
-        let told = transfer_unsized(means.comm, SHARES, &[], &[rank(teller)])?;
-        let shares = decode_shares(&told[0], means.set.size());
-        let nonsense = || Error::Peer {
-            rank: rank(teller),
-            text: "it sent no valid shares".into(),
-        };
-        return Ok(shares.ok_or_else(nonsense));
-    }
-    if mine == teller {
-        let shares = encode_shares(entries);
-        transfer_unsized(means.comm, SHARES, &[(rank(lost), &shares)], &[])?;
-    }
-    Ok(Ok(entries
-        .iter()
-        .map(|entry| entry.shares.clone())
-        .collect()))
 }
 
 /// An entry that comes back.

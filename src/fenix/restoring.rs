@@ -133,6 +133,9 @@ impl<C: Comm> Group<C> {
         };
         let repaired = plan.carry_out(&mut means, member, &self.snapshots.kept)?;
         ready.lost.extend(repaired.lost);
+        for (index, stored) in repaired.stored {
+            self.snapshots.kept[index].learn(stored);
+        }
         self.install(member, repaired.entries);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Snapshots: what a rank has of each, and which of them it keeps.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::bytes::Bytes;
 use super::memory::Memory;
@@ -64,13 +64,21 @@ pub(super) fn encode_shares(entries: &[Entry]) -> Vec<u8> {
 }
 
 /// The shares of each entry in a set of `size` ranks.
-pub(super) fn decode_shares(mut bytes: &[u8], size: usize) -> Option<Vec<Vec<Description>>> {
-    let [entries] = take_values(&mut bytes)?;
-    let mut entry = || (0..size).map(|_| Description::decode(&mut bytes)).collect();
+pub(super) fn decode_shares(bytes: &mut &[u8], size: usize) -> Option<Vec<Vec<Description>>> {
+    let [entries] = take_values(bytes)?;
+    let mut entry = || (0..size).map(|_| Description::decode(bytes)).collect();
     (0..entries).map(|_| entry()).collect()
 }
 
 pub(super) type Members = BTreeMap<i32, Entries>;
+
+/// The members of a snapshot that a rank has not, but for those that were rebuilt.
+pub(super) enum Missing {
+    Nothing,
+    /// It was not there or has lost the snapshot, and has been told which members there were.
+    Known(BTreeSet<i32>),
+    Unknown,
+}
 
 pub(super) struct Snapshot {
     pub(super) stamp: i32,
@@ -78,8 +86,7 @@ pub(super) struct Snapshot {
     pub(super) width: usize,
     /// Which creation of the group it was committed in.
     pub(super) generation: u64,
-    /// This rank was not there or has lost it: it has only the members that were rebuilt.
-    pub(super) lost: bool,
+    pub(super) missing: Missing,
     pub(super) members: Members,
 }
 
@@ -94,10 +101,33 @@ impl Snapshot {
 
     /// `None` if this rank has lost what there was of the member.
     pub(super) fn entries(&self, member: i32) -> Option<&[Entry]> {
+        let is_missing = match &self.missing {
+            Missing::Nothing => false,
+            Missing::Known(members) => members.contains(&member),
+            Missing::Unknown => true,
+        };
         match self.members.get(&member) {
             Some(entries) => Some(entries),
-            None if self.lost => None,
-            None => Some(&[]),
+            None => (!is_missing).then_some(&[]),
+        }
+    }
+
+    /// The members that ranks have stored in it, if this one knows.
+    pub(super) fn stored(&self) -> Option<BTreeSet<i32>> {
+        let entries = self.members.iter();
+        let own = entries.filter(|(_, entries)| !entries.is_empty());
+        let own = own.map(|(member, _)| *member);
+        match &self.missing {
+            Missing::Nothing => Some(own.collect()),
+            Missing::Known(members) => Some(own.chain(members.iter().copied()).collect()),
+            Missing::Unknown => None,
+        }
+    }
+
+    /// Takes in which members there were.
+    pub(super) fn learn(&mut self, stored: BTreeSet<i32>) {
+        if let Missing::Unknown = self.missing {
+            self.missing = Missing::Known(stored);
         }
     }
 
@@ -188,7 +218,7 @@ impl Snapshots {
             stamp,
             width,
             generation: self.generation,
-            lost: false,
+            missing: Missing::Nothing,
             members: std::mem::take(&mut self.staged),
         });
         let retired = self.too_old(depth).last();
@@ -222,7 +252,7 @@ impl Snapshots {
                 stamp: mark.stamp,
                 width: mark.width,
                 generation: mark.generation,
-                lost: true,
+                missing: Missing::Unknown,
                 members: Members::new(),
             };
             let snapshot = had.remove(mark).unwrap_or_else(lost);
@@ -261,7 +291,12 @@ impl Snapshots {
     pub(super) fn delete_member(&mut self, member: i32, memory: &mut Memory) {
         let mut retired = memory.retired.take();
         let snapshots = self.kept.iter_mut().chain(&mut retired);
-        let members = snapshots.map(|snapshot| &mut snapshot.members);
+        let members = snapshots.map(|snapshot| {
+            if let Missing::Known(members) = &mut snapshot.missing {
+                members.remove(&member);
+            }
+            &mut snapshot.members
+        });
         for members in members.chain([&mut self.staged]) {
             recycle(members.remove(&member).unwrap_or_default(), memory);
         }

@@ -149,6 +149,37 @@ fn a_rank_that_never_restored_is_still_lost_for_the_next_failure() {
     }
 }
 
+/// Snapshots that are older than the member are looked into for elements that were never stored.
+#[test]
+fn a_member_that_is_younger_than_a_loss_is_not_missed() {
+    for policy in [COPY, PARITY] {
+        let mut job = Job::new(4, policy);
+        job.settings.depth = Some(3);
+        job.run(|group| {
+            create_member(group, 1);
+            store(group, 1, 1);
+            group.commit().unwrap();
+        });
+        job.lose(&[1]);
+        job.run(|group| {
+            check(group, 1, Stamp::Latest, 1);
+            create_member(group, 2);
+            let rank = rank_of(group);
+            let bytes = content(rank, 2, 1, length(rank, 2));
+            let some = Subset::blocks(&[(0, 3)]).unwrap();
+            group.store(2, &bytes[..], &some).unwrap();
+            group.commit().unwrap();
+        });
+        job.lose(&[0]);
+        job.run(|group| {
+            let restored = group.restore(2, Stamp::Latest, u64::MAX, no_target());
+            let found = restored.unwrap().found;
+            assert_eq!(found, Regions::from_ranges([0..4]));
+            check(group, 1, Stamp::Latest, 1);
+        });
+    }
+}
+
 #[test]
 fn damaged_shares_are_rebuilt_or_reported() {
     for policy in [COPY, PARITY] {

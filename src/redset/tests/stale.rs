@@ -195,7 +195,7 @@ fn every_stale_and_lost_part_of_few_ranks_with_copies() {
         |it| matches!(it, Scheme::Partner { .. }),
         |cases| (0..cases).collect(),
     );
-    assert_eq!(tried, 0);
+    assert_eq!(tried, 82_322);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn every_stale_and_lost_part_of_few_ranks_with_parity() {
         |it| !matches!(it, Scheme::Partner { .. }),
         |cases| (0..cases).collect(),
     );
-    assert_eq!(tried, 0);
+    assert_eq!(tried, 81_471);
 }
 
 /// From five to nine ranks.
