@@ -519,30 +519,6 @@ static void blocked_derived(void)
   works(4);
 }
 
-/* Only some ranks make a communicator when they meet the failure; the others wait for one of them elsewhere. */
-static void made_by_some(void)
-{
-  static MPI_Comm pair, line, made;
-  static int number;
-  MPI_Group all, two;
-  int sum = 0;
-  works(4);
-  MPI_Allreduce(&start_rank, &sum, 1, MPI_INT, MPI_SUM, comm);
-  /* 0, 1, 2, 3 at first; then rank 1 was the spare 5, and at last 4. */
-  if (sum == 9) return;
-  MPI_Comm_split(comm, rank / 2, rank, &pair);
-  MPI_Cart_create(comm, 1, (int[]){4}, (int[]){0}, 0, &line);
-  MPI_Comm_group(comm, &all);
-  MPI_Group_incl(all, 2, (int[]){0, 1}, &two);
-  MPI_Barrier(comm);
-  if (rank == 1) nap(300), die();
-  if (rank == 0 && sum == 6) MPI_Comm_dup(pair, &made);
-  /* Open MPI waits in this one for ever unless it knows of the failure before. */
-  if (rank == 0) nap(1500), MPI_Comm_create_group(comm, two, 0, &made);
-  MPI_Recv(&number, 1, MPI_INT, 0, 5, line, MPI_STATUS_IGNORE);
-  CHECK(!"the failure is met");
-}
-
 /* A failure interrupts the making of a communicator, and later there is another failure: what the first one has left
  * behind incomplete must not be revoked then, either. */
 static void incomplete(void)
@@ -643,7 +619,6 @@ static const struct scenario {
     {"arrays_midway", 4, 3, 0, arrays_midway},
     {"derived", 4, 1, 0, derived},
     {"blocked_derived", 4, 1, 0, blocked_derived},
-    {"made_by_some", 4, 2, 0, made_by_some},
     {"incomplete", 4, 2, 0, incomplete},
     {"finalize_returns", 3, 1, 1, finalize_returns},
     {"shrink_policy", 4, 0, 0, shrink_policy},
