@@ -174,7 +174,7 @@ fn a_member_that_is_younger_than_a_loss_is_not_missed() {
         job.run(|group| {
             let restored = group.restore(2, Stamp::Latest, u64::MAX, no_target());
             let found = restored.unwrap().found;
-            assert_eq!(found, Regions::from_ranges([0..4]));
+            assert_eq!(found, Regions::from_ranges(std::iter::once(0..4)));
             check(group, 1, Stamp::Latest, 1);
         });
     }
