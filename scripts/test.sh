@@ -158,7 +158,7 @@ test_mpi() {
 build_ncar() {
   local targets
   configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0
-  targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*|(kvtree|redset)(_base)?|rankstr|fenix)$/\1/p')
+  targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*|(kvtree|redset)(_base)?|rankstr|fenix|other_mpi)$/\1/p')
   cmake --build "$work/ncar" -j "$jobs" --target $targets
 }
 
