@@ -98,8 +98,10 @@ fuzz_targets() {
   "$(cargo_directory "$work/openmpi")/ci/examples/fuzz" --seconds $seconds
 }
 
-# Every case of stale and lost files to four ranks, many of more.
-slow_rust_tests() { optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation; }
+# Every case of stale and lost files to four ranks, many of more; every crash of all ranks of a gather; all trees of ten ranks.
+slow_rust_tests() {
+  optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation kvtree::gather failure_domain::placement
+}
 
 # Readers of one tree, in every order of their steps.
 interleavings() {

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::comm::local::{LocalComm, run, run_on};
+use crate::storage::memory_dir;
 
 mod crafted;
 mod faults;
@@ -37,7 +38,7 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Job {
     fn new(scheme: Scheme, min_size: usize, sizes: Vec<Vec<usize>>) -> Job {
-        let dir = fast_tempdir();
+        let dir = memory_dir();
         for (rank, sizes) in sizes.iter().enumerate() {
             fs::create_dir(dir.path().join(format!("{rank}"))).unwrap();
             for (index, size) in sizes.iter().enumerate() {
@@ -128,11 +129,6 @@ impl Job {
             }
         }
     }
-}
-
-/// In memory where possible: the tests sync a lot.
-fn fast_tempdir() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 fn all_ok(verdicts: Vec<Result<()>>) {

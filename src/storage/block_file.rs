@@ -175,21 +175,12 @@ impl AsFd for BlockFile {
 mod tests {
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
-    use std::path::Path;
 
     use proptest::prelude::*;
     use rustix::fs::{Mode, OFlags, open};
 
     use super::*;
-    use crate::storage::faults;
-
-    /// A directory in memory, if this machine has one.
-    fn in_memory() -> tempfile::TempDir {
-        let usual = Path::new("/dev/shm");
-        let dir = usual.is_dir().then(|| tempfile::tempdir_in(usual).ok());
-        dir.flatten()
-            .unwrap_or_else(|| tempfile::tempdir().unwrap())
-    }
+    use crate::storage::{faults, memory_dir};
 
     fn file(dir: &tempfile::TempDir, length: u64) -> BlockFile {
         let path = CString::new(dir.path().join("file").as_os_str().as_bytes()).unwrap();
@@ -232,7 +223,7 @@ mod tests {
             places in prop::collection::vec((0..5 * HUGE_PAGE, 1..3 * HUGE_PAGE / 2), 1..12),
             more in 0..HUGE_PAGE,
         ) {
-            let dir = in_memory();
+            let dir = memory_dir();
             let whole = bytes(4 * HUGE_PAGE + more);
             check(file(&dir, whole.len() as u64), &whole, &places);
         }
@@ -240,7 +231,7 @@ mod tests {
 
     #[test]
     fn blocks_of_several_writers_make_one_file() {
-        let dir = in_memory();
+        let dir = memory_dir();
         let whole = bytes(6 * HUGE_PAGE + 12345);
         let (length, share) = (whole.len() as u64, whole.len() / 5 + 1);
         std::thread::scope(|scope| {
@@ -266,7 +257,7 @@ mod tests {
             .collect();
         for errno in [Errno::INVAL, Errno::NOMEM, Errno::BUSY, Errno::AGAIN] {
             for nth in 0..3 {
-                let dir = in_memory();
+                let dir = memory_dir();
                 let _plan = faults::plan([faults::fail(errno).of(Operation::JoinPages).at(nth)]);
                 check(file(&dir, whole.len() as u64), &whole, &places);
             }
@@ -275,7 +266,7 @@ mod tests {
 
     #[test]
     fn only_whole_huge_pages_of_files_in_memory_are_asked_for() {
-        let dir = in_memory();
+        let dir = memory_dir();
         let whole = bytes(5 * HUGE_PAGE + 100);
         let asked = |length: u64| {
             let plan = faults::plan([faults::fail(Errno::AGAIN).of(Operation::JoinPages)]);

@@ -169,3 +169,9 @@ fn on(op: Operation, fd: BorrowedFd) -> impl FnOnce(Errno) -> Error {
     let fd = fd.as_raw_fd();
     move |source| Error::Descriptor { op, fd, source }
 }
+
+/// A directory in memory, if this machine has one: for tests that sync a lot.
+#[cfg(test)]
+pub(crate) fn memory_dir() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}

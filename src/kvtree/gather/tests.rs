@@ -9,7 +9,7 @@ mod generations;
 mod hostile;
 
 use crate::comm::local::run;
-use crate::storage::{Operation, faults};
+use crate::storage::{Operation, faults, memory_dir};
 use proptest::prelude::*;
 use rustix::io::Errno;
 use std::fs;
@@ -24,7 +24,7 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = memory_dir();
         let prefix = dir.path().join("gather");
         Place { dir, prefix }
     }

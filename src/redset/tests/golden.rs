@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::header::Header;
 use super::super::rebuild::{Kind, contents, rebuild};
-use super::{Scheme, fast_tempdir};
+use super::{Scheme, memory_dir};
 use crate::kvtree::Tree;
 
 /// A copy of a golden set.
@@ -30,7 +30,7 @@ impl Golden {
         let from = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("c_tests/golden")
             .join(set);
-        let dir = fast_tempdir();
+        let dir = memory_dir();
         let mut headers = BTreeMap::new();
         for part in ["data", "enc"] {
             fs::create_dir(dir.path().join(part)).unwrap();
