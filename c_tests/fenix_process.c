@@ -448,9 +448,10 @@ static void arrays(void)
 /* The process dies when so much time has passed, whatever it does then. */
 static void die_after(double seconds)
 {
-  struct itimerval when = {{0, 0}, {0, 1 + (int)(seconds * 1e6)}};
+  long micros = 1 + (long)(seconds * 1e6); /* 0 would be never, and a million is not allowed */
+  struct itimerval when = {{0, 0}, {micros / 1000000, micros % 1000000}};
   signal(SIGALRM, SIG_DFL);
-  setitimer(ITIMER_REAL, &when, NULL);
+  CHECK_INT(setitimer(ITIMER_REAL, &when, NULL), 0);
 }
 
 /* A rank, and then each I/O task, dies while arrays of many messages are under way. */
