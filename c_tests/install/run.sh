@@ -43,6 +43,35 @@ case_cmake_c() {
   fi
 }
 
+# Stanchion as a part of another project. cargo has built everything in the directory that is shared.
+case_parent() {
+  local options=(-DSTANCHION_SOURCE="$SOURCE" -DSTANCHION_CARGO_DIR="$CARGO_DIR" -DSTANCHION_CARGO_PROFILE="$PROFILE"
+    -DSTANCHION_MPI="$WITH_MPI" -DWITH_MPI="$WITH_MPI" -DCMAKE_C_COMPILER="$CC" -DMPI_C_COMPILER="$MPICC")
+  local fortran=OFF program
+  if [ -x "$(mpifort_of "$MPICC")" ]; then fortran=$WITH_FORTRAN; fi
+  "$CMAKE" -S "$here/parent" -B added "${options[@]}" -DWITH_FORTRAN="$fortran" -DMPI_Fortran_COMPILER="$(mpifort_of "$MPICC")"
+  "$CMAKE" --build added
+  for program in base base-static; do run_serial added/$program; done
+  if with_mpi; then
+    for program in mpi client_redset client_fenix client_pio; do run_mpi added/$program; run_mpi added/$program-static; done
+    run_mpi added/own
+  fi
+  if [ "$fortran" = TRUE ]; then run_mpi added/client_fortran; fi
+  installs_only_base added
+  "$CMAKE" -S "$here/parent" -B fetched "${options[@]}" -DFETCH=ON
+  "$CMAKE" --build fetched --target base
+  run_serial fetched/base
+}
+mpifort_of() { echo "${1%/*}/$(basename "$1" | sed 's/^mpicc/mpifort/')"; }
+
+# installs_only_base <build tree>: what the parent installs, and no test of Stanchion is among its own.
+installs_only_base() {
+  "$CMAKE" --install "$1" --prefix "$WORK/prefix" >/dev/null
+  (cd prefix && find . ! -type d) >installed
+  echo ./bin/base | diff - installed
+  if [ -e "$1/stanchion/c_tests" ]; then return 1; fi
+}
+
 case_cmake_cxx() {
   cmake_project cxx
   for program in base redset_base; do run_serial $program; run_serial $program-static; done
@@ -250,7 +279,7 @@ case_examples() {
   run_mpi checkpoint
   run "$MPICC" "$examples/placement.c" $(pkg-config --cflags --libs redset stanchion) -Wl,-rpath,"$libdir" -o placement
   run_mpi placement
-  mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  mpifort=$(mpifort_of "$MPICC")
   if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"
   run "$mpifort" "$sources/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
@@ -271,7 +300,7 @@ with_piof() { [ -e "$libdir/libpiof.a" ]; }
 
 # The package PIO in a project of Fortran alone.
 case_cmake_fortran() {
-  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  local mpifort=$(mpifort_of "$MPICC")
   if ! with_mpi || ! with_piof || ! [ -x "$mpifort" ]; then return; fi
   "$CMAKE" -S "$here/fortran" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release
   "$CMAKE" --build .
@@ -281,7 +310,7 @@ case_cmake_fortran() {
 
 # The module of Fenix, with the compiler of the MPI.
 case_fortran() {
-  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/') link
+  local mpifort=$(mpifort_of "$MPICC") link
   if ! with_mpi || [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs fenix stanchion) -Wl,-rpath,$libdir"
   run "$mpifort" "$PREFIX/share/stanchion/fortran/fenix.f90" "$here/fenix_f.f90" $link -o from_source
