@@ -296,14 +296,17 @@ case_examples() {
 }
 with_piof() { [ -e "$libdir/libpiof.a" ]; }
 
-# The package PIO in a project of Fortran alone.
+# The package PIO in a project of Fortran alone, and archives of Fortran in programs of C.
 case_cmake_fortran() {
   local mpifort=$(mpifort_of "$MPICC")
   if ! with_mpi || ! with_piof || ! [ -x "$mpifort" ]; then return; fi
-  "$CMAKE" -S "$here/fortran" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release
+  local options=(-DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release)
+  "$CMAKE" -S "$here/fortran" -B . "${options[@]}"
   "$CMAKE" --build .
   run_mpi darray
   run_mpi darray-static
+  "$CMAKE" -S "$here/mixed" -B mixed "${options[@]}" -DMPI_C_COMPILER="$MPICC"
+  "$CMAKE" --build mixed
 }
 
 # The module of Fenix, with the compiler of the MPI.
