@@ -67,20 +67,34 @@ fn main() {
         var("TARGET"),
         var("PROFILE")
     );
-    println!("cargo:rustc-check-cfg=cfg(stanchion_ulfm)");
-    if env::var_os("CARGO_FEATURE_MPI").is_some() {
-        if let Some([failed, pending, revoked]) = ulfm_of_compiler() {
-            println!("cargo:rustc-cfg=stanchion_ulfm");
-            println!("cargo:rustc-env=STANCHION_PROC_FAILED={failed}");
-            println!("cargo:rustc-env=STANCHION_PROC_FAILED_PENDING={pending}");
-            println!("cargo:rustc-env=STANCHION_REVOKED={revoked}");
-        }
-    }
+    ulfm();
     println!("cargo:rustc-check-cfg=cfg(stanchion_avx512)");
     if minor_version_of_rustc().is_some_and(|minor| minor >= AVX512_SINCE) {
         println!("cargo:rustc-cfg=stanchion_avx512");
     }
     file_libraries();
+}
+
+/// CMake has tried whether a program with ULFM links and says so in STANCHION_ULFM; without CMake the header decides.
+fn ulfm() {
+    println!("cargo:rustc-check-cfg=cfg(stanchion_ulfm)");
+    println!("cargo:rerun-if-env-changed=STANCHION_ULFM");
+    let asked = env::var("STANCHION_ULFM").ok();
+    if env::var_os("CARGO_FEATURE_MPI").is_none() || asked.as_deref() == Some("OFF") {
+        return;
+    }
+    match ulfm_of_compiler() {
+        Some([failed, pending, revoked]) => {
+            println!("cargo:rustc-cfg=stanchion_ulfm");
+            println!("cargo:rustc-env=STANCHION_PROC_FAILED={failed}");
+            println!("cargo:rustc-env=STANCHION_PROC_FAILED_PENDING={pending}");
+            println!("cargo:rustc-env=STANCHION_REVOKED={revoked}");
+        }
+        None if asked.is_some() => println!(
+            "cargo:warning=Fenix cannot repair jobs: the error classes of ULFM in mpi-ext.h are no plain numbers"
+        ),
+        None => (),
+    }
 }
 
 fn file_libraries() {

@@ -1,11 +1,7 @@
 # Jobs that lose ranks and go on: only where the MPI can repair communicators, that is, has ULFM as Open MPI 5 does.
 # MPI_Finalize of Open MPI may wait for dead ranks unless it is told not to.
 
-include(CheckSymbolExists)
-set(CMAKE_REQUIRED_INCLUDES ${MPI_C_INCLUDE_DIRS})
-check_symbol_exists(OMPI_HAVE_MPI_EXT_FTMPI "mpi.h;mpi-ext.h" STANCHION_MPI_HAS_ULFM)
-unset(CMAKE_REQUIRED_INCLUDES)
-if(NOT STANCHION_MPI_HAS_ULFM)
+if(NOT STANCHION_ULFM)
   return()
 endif()
 

@@ -25,7 +25,7 @@ function(add_header_test header standard compiler language)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/header_${name}.txt")
   file(WRITE "${source}" "#include \"${header}\"\n#include \"${header}\"\n")
   add_test(NAME header.${name}.${standard}
-           COMMAND "${compiler}" -x ${language} -std=${standard} -Wall -Wextra -Werror -pedantic -fsyntax-only ${define}
+           COMMAND "${compiler}" -x ${language} -std=${standard} ${STANCHION_C_WARNINGS} -pedantic -fsyntax-only ${define}
                    "-I${PROJECT_SOURCE_DIR}/include" ${header_system_includes} "${source}")
   set_tests_properties(header.${name}.${standard} PROPERTIES LABELS serial)
 endfunction()

@@ -32,7 +32,7 @@ function(stanchion_shim_objects target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src/shim")
   target_link_libraries(${target} PRIVATE ${ARG_LINK} ZLIB::ZLIB)
   # A relocatable link cannot take the compiler's intermediate code.
-  target_compile_options(${target} PRIVATE -Wall -Wextra -ffunction-sections -fno-lto)
+  target_compile_options(${target} PRIVATE ${STANCHION_C_WARNINGS} -ffunction-sections -fno-lto)
   set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON
                                              INTERPROCEDURAL_OPTIMIZATION OFF)
   if(ARG_LINK)

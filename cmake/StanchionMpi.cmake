@@ -67,7 +67,7 @@ function(stanchion_find_libclang)
 endfunction()
 
 stanchion_find_mpiexec()
-find_package(MPI REQUIRED COMPONENTS C)
+stanchion_find_target(MPI::MPI_C MPI COMPONENTS C)
 stanchion_check_wrapper(STANCHION_MPI_SHOW)
 stanchion_find_libclang()
 

@@ -41,7 +41,7 @@ check_cargo() {
   shift
   CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
     LIBCLANG_PATH=$(dirname "$(cached STANCHION_LIBCLANG)") STANCHION_NETCDF_NAMES=$(cached STANCHION_NETCDF_NAMES) \
-    STANCHION_PNETCDF_NAMES=$(cached STANCHION_PNETCDF_NAMES) cargo "$command" --locked --profile ci "$@"
+    STANCHION_PNETCDF_NAMES=$(cached STANCHION_PNETCDF_NAMES) STANCHION_ULFM=$(cached STANCHION_ULFM) cargo "$command" --locked --profile ci "$@"
 }
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/openmpi/CMakeCache.txt"; }
 
@@ -121,7 +121,7 @@ configure() {
   local tree=$1
   shift
   cmake -S "$repo" -B "$work/$tree" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DSTANCHION_CARGO_DIR="$work/cargo" \
-    -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_Fortran_FLAGS_RELEASE=-O0 "$@"
+    -DSTANCHION_WERROR=ON -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_Fortran_FLAGS_RELEASE=-O0 "$@"
 }
 
 configure_mpi() {

@@ -2,14 +2,15 @@
 //!
 //! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`; without either
 //! from the settings of an API that has one for it.
-//! Messages go to the sink that the C API installed, or to standard error. One that cannot be written, because
-//! standard error is full or closed or nobody reads it, is dropped: no call fails for a message.
+//! Messages go to the sink that the C API installed, or to standard error, where each names its rank and host. One that cannot be
+//! written, because standard error is full or closed or nobody reads it, is dropped: no call fails for a message.
 
+mod origin;
 mod standard_error;
 
 use std::fmt;
 use std::sync::{
-    OnceLock, RwLock,
+    Mutex, RwLock,
     atomic::{AtomicI32, Ordering},
 };
 
@@ -37,34 +38,51 @@ impl Level {
 /// Receives every message that passes the level.
 pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
 
-const UNSET: i32 = -1;
-static LEVEL: AtomicI32 = AtomicI32::new(UNSET);
-static DEFAULT: AtomicI32 = AtomicI32::new(0);
+/// Above every level, so that a message that is not wanted costs one compare, and the first one looks for the level.
+const UNKNOWN: i32 = i32::MAX;
+static LEVEL: AtomicI32 = AtomicI32::new(UNKNOWN);
+/// Whether the program or its environment has chosen the level; held while the level changes.
+static CHOSEN: Mutex<Option<bool>> = Mutex::new(None);
 static SINK: RwLock<Option<Sink>> = RwLock::new(None);
 
 pub fn set_level(level: i32) {
-    LEVEL.store(level.clamp(0, Level::Debug as i32), Ordering::Relaxed);
+    let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
+    *chosen = Some(true);
+    LEVEL.store(in_range(level), Ordering::Relaxed);
 }
 
 /// What is logged where nobody has chosen a level.
 pub fn set_default_level(level: Level) {
-    DEFAULT.store(level as i32, Ordering::Relaxed);
+    let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
+    if !*chosen.get_or_insert_with(ask_environment) {
+        LEVEL.store(level as i32, Ordering::Relaxed);
+    }
 }
 
 pub fn level() -> i32 {
     match LEVEL.load(Ordering::Relaxed) {
-        UNSET => level_of_environment().unwrap_or(DEFAULT.load(Ordering::Relaxed)),
+        UNKNOWN => first_level(),
         level => level,
     }
 }
 
-fn level_of_environment() -> Option<i32> {
-    static FROM_ENV: OnceLock<Option<i32>> = OnceLock::new();
-    *FROM_ENV.get_or_init(|| {
-        let asked = std::env::var("STANCHION_LOG").ok()?;
-        let level: i32 = asked.trim().parse().ok()?;
-        Some(level.clamp(0, Level::Debug as i32))
-    })
+#[cold]
+fn first_level() -> i32 {
+    let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
+    chosen.get_or_insert_with(ask_environment);
+    LEVEL.load(Ordering::Relaxed)
+}
+
+/// Sets the level that the environment asks for, or none; whether it asks for one.
+fn ask_environment() -> bool {
+    let asked = std::env::var("STANCHION_LOG").ok();
+    let level: Option<i32> = asked.and_then(|text| text.trim().parse().ok());
+    LEVEL.store(level.map_or(0, in_range), Ordering::Relaxed);
+    level.is_some()
+}
+
+fn in_range(level: i32) -> i32 {
+    level.clamp(0, Level::Debug as i32)
 }
 
 pub fn set_sink(sink: Option<Sink>) {
@@ -72,23 +90,32 @@ pub fn set_sink(sink: Option<Sink>) {
 }
 
 /// Whether messages of this level are wanted.
+#[inline]
 pub fn is_on(level: Level) -> bool {
-    level as i32 <= self::level()
+    let level = level as i32;
+    level <= LEVEL.load(Ordering::Relaxed) && level <= self::level()
 }
 
+/// The text is formatted only if it is wanted.
+#[inline]
 pub fn write(level: Level, text: fmt::Arguments) {
-    if !is_on(level) {
-        return;
+    if is_on(level) {
+        write_wanted(level, text);
     }
-    let text = text.to_string();
+}
+
+#[cold]
+fn write_wanted(level: Level, text: fmt::Arguments) {
     match &*SINK.read().unwrap_or_else(|e| e.into_inner()) {
-        Some(sink) => sink(level, &text),
-        None => to_standard_error(&format!("stanchion: {text}\n")),
+        Some(sink) => sink(level, &text.to_string()),
+        None => to_standard_error(text),
     }
 }
 
 /// For what is told whatever the level. No signal comes of it, and what cannot be written is dropped.
-pub(crate) fn to_standard_error(line: &str) {
+pub(crate) fn to_standard_error(text: fmt::Arguments) {
+    // In one piece, since many ranks may write.
+    let line = format!("stanchion: {}: {text}\n", origin::here());
     standard_error::write(line.as_bytes());
 }
 

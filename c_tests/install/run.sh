@@ -43,6 +43,33 @@ case_cmake_c() {
   fi
 }
 
+# Stanchion as a part of another project. cargo has built everything in the directory that is shared.
+case_parent() {
+  local options=(-DSTANCHION_SOURCE="$SOURCE" -DSTANCHION_CARGO_DIR="$CARGO_DIR" -DSTANCHION_CARGO_PROFILE="$PROFILE"
+    -DSTANCHION_MPI="$WITH_MPI" -DWITH_MPI="$WITH_MPI" -DCMAKE_C_COMPILER="$CC" -DMPI_C_COMPILER="$MPICC")
+  local fortran=OFF program
+  if [ -x "$(mpifort_of "$MPICC")" ]; then fortran=$WITH_FORTRAN; fi
+  "$CMAKE" -S "$here/parent" -B added "${options[@]}" -DWITH_FORTRAN="$fortran" -DMPI_Fortran_COMPILER="$(mpifort_of "$MPICC")"
+  "$CMAKE" --build added
+  for program in serial serial-static; do run_serial added/$program; done
+  if with_mpi; then
+    for program in mpi client_redset client_fenix client_pio; do run_mpi added/$program; done
+  fi
+  if [ "$fortran" = TRUE ]; then run_mpi added/client_fortran; fi
+  installs_only_serial added
+  # FetchContent adds the same directory: that it configures and has the targets is enough.
+  "$CMAKE" -S "$here/parent" -B fetched "${options[@]}" -DFETCH=ON
+}
+mpifort_of() { echo "${1%/*}/$(basename "$1" | sed 's/^mpicc/mpifort/')"; }
+
+# installs_only_serial <build tree>: what the parent installs, and no test of Stanchion is among its own.
+installs_only_serial() {
+  "$CMAKE" --install "$1" --prefix "$WORK/prefix" >/dev/null
+  (cd prefix && find . ! -type d) >installed
+  echo ./bin/serial | diff - installed
+  if [ -e "$1/stanchion/c_tests" ]; then return 1; fi
+}
+
 case_cmake_cxx() {
   cmake_project cxx
   for program in base redset_base; do run_serial $program; run_serial $program-static; done
@@ -250,7 +277,7 @@ case_examples() {
   run_mpi checkpoint
   run "$MPICC" "$examples/placement.c" $(pkg-config --cflags --libs redset stanchion) -Wl,-rpath,"$libdir" -o placement
   run_mpi placement
-  mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  mpifort=$(mpifort_of "$MPICC")
   if [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs stanchion) -Wl,-rpath,$libdir"
   run "$mpifort" "$sources/redset.f90" "$examples/checkpoint_f.f90" $link -o from_source
@@ -269,19 +296,22 @@ case_examples() {
 }
 with_piof() { [ -e "$libdir/libpiof.a" ]; }
 
-# The package PIO in a project of Fortran alone.
+# The package PIO in a project of Fortran alone, and archives of Fortran in programs of C.
 case_cmake_fortran() {
-  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/')
+  local mpifort=$(mpifort_of "$MPICC")
   if ! with_mpi || ! with_piof || ! [ -x "$mpifort" ]; then return; fi
-  "$CMAKE" -S "$here/fortran" -B . -DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release
+  local options=(-DCMAKE_PREFIX_PATH="$PREFIX" -DMPI_Fortran_COMPILER="$mpifort" -DCMAKE_BUILD_TYPE=Release)
+  "$CMAKE" -S "$here/fortran" -B . "${options[@]}"
   "$CMAKE" --build .
   run_mpi darray
   run_mpi darray-static
+  "$CMAKE" -S "$here/mixed" -B mixed "${options[@]}" -DMPI_C_COMPILER="$MPICC"
+  "$CMAKE" --build mixed
 }
 
 # The module of Fenix, with the compiler of the MPI.
 case_fortran() {
-  local mpifort=${MPICC%/*}/$(basename "$MPICC" | sed 's/^mpicc/mpifort/') link
+  local mpifort=$(mpifort_of "$MPICC") link
   if ! with_mpi || [ "$WITH_FORTRAN" != TRUE ] || ! [ -x "$mpifort" ]; then return; fi
   link="$(pkg-config --libs fenix stanchion) -Wl,-rpath,$libdir"
   run "$mpifort" "$PREFIX/share/stanchion/fortran/fenix.f90" "$here/fenix_f.f90" $link -o from_source

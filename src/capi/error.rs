@@ -12,7 +12,7 @@ use std::{fmt, ptr};
 enum Last {
     #[default]
     None,
-    Text(String),
+    Other(Box<dyn fmt::Display>),
     Tree(kvtree::Error),
 }
 
@@ -29,16 +29,26 @@ thread_local! {
     static MISSING: Cell<Missing> = const { Cell::new(NONE) };
 }
 
-/// Keeps the text for `stanchion_last_error` and logs it.
-pub fn remember(text: impl fmt::Display) {
-    let text = text.to_string();
-    log!(Error, "{text}");
-    replace(Last::Text(text));
+/// Keeps an error for `stanchion_last_error` and logs it; its text is formatted only for whoever asks.
+pub fn remember(error: impl fmt::Display + 'static) {
+    log!(Error, "{error}");
+    replace(Last::Other(Box::new(error)));
 }
 
-/// As [`remember`], but formats only what is logged.
+/// As [`remember`]; a key that is not set is no error to log.
 pub fn keep(error: kvtree::Error) {
-    log!(Error, "{error}");
+    match error {
+        kvtree::Error::NotSet(_) => keep_answer(error),
+        _ => {
+            log!(Error, "{error}");
+            replace(Last::Tree(error));
+        }
+    }
+}
+
+/// As [`keep`] where the caller asked whether something is there, and it is not.
+pub fn keep_answer(error: kvtree::Error) {
+    log!(Debug, "{error}");
     replace(Last::Tree(error));
 }
 
@@ -52,7 +62,7 @@ pub unsafe fn not_set(key: *const c_char) {
     let text = unsafe { CStr::from_ptr(key) };
     let bytes = text.to_bytes_with_nul();
     let is_short = (2..=SHORT + 1).contains(&bytes.len());
-    if !is_short || log::is_on(log::Level::Error) {
+    if !is_short || log::is_on(log::Level::Debug) {
         return keep_key(text);
     }
     // Right into its place: a copy of all of it would wait for the part that was just written.
@@ -85,7 +95,7 @@ pub fn last() -> String {
         return kvtree::Error::NotSet(key.into()).to_string();
     }
     let text = |place: &RefCell<Last>| match place.try_borrow().as_deref() {
-        Ok(Last::Text(text)) => text.clone(),
+        Ok(Last::Other(error)) => error.to_string(),
         Ok(Last::Tree(error)) => error.to_string(),
         Ok(Last::None) | Err(_) => String::new(),
     };

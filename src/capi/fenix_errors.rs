@@ -75,8 +75,9 @@ pub(super) fn status_of(call: c_int, body: impl FnOnce() -> Result<c_int>) -> c_
 
 pub(super) fn code_of(call: c_int, result: Result<c_int>) -> c_int {
     result.unwrap_or_else(|cause| {
-        error::remember(&cause);
-        code(&cause, call)
+        let code = code(&cause, call);
+        error::remember(cause);
+        code
     })
 }
 

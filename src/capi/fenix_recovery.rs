@@ -133,14 +133,13 @@ impl Drop for Inside {
 }
 
 pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
-    guard(FENIX_ERROR_INTERN, || {
-        body().unwrap_or_else(|cause| remembered(&cause))
-    })
+    guard(FENIX_ERROR_INTERN, || body().unwrap_or_else(remembered))
 }
 
-fn remembered(cause: &Error) -> c_int {
+fn remembered(cause: Error) -> c_int {
+    let code = code(&cause, FENIX_ERROR_NOCATEGORY);
     error::remember(cause);
-    code(cause, FENIX_ERROR_NOCATEGORY)
+    code
 }
 
 impl From<Role> for c_int {
@@ -197,7 +196,7 @@ impl State {
             }
             Err(cause) => {
                 self.broken = true;
-                self.result = remembered(&cause);
+                self.result = remembered(cause);
             }
         }
     }
@@ -225,7 +224,7 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
             false => begin(start),
         };
         begun.unwrap_or_else(|cause| {
-            let failed = remembered(&cause);
+            let failed = remembered(cause);
             // SAFETY: arguments of the caller.
             unsafe { ptr::store(start.error, failed) };
             let refuse = |state: &mut State| {
@@ -246,7 +245,7 @@ fn begin(start: &FenixStart) -> Result<c_int> {
         error::remember("Fenix_Init: spawning new processes is not possible, only spares are used");
     }
     if start.spares > 0 && !ulfm::available() && result == FENIX_SUCCESS {
-        result = remembered(&Error::NoRepair);
+        result = remembered(Error::NoRepair);
     }
     if process.is_spare() {
         match process.wait_as_spare() {
@@ -254,7 +253,7 @@ fn begin(start: &FenixStart) -> Result<c_int> {
             Ok(Wake::Finalized) => return Ok(dismissed(process, SPARE_ENDS)),
             Ok(Wake::Abandoned) => return Ok(dismissed(process, SPARE_ABANDONED)),
             Err(cause) => {
-                remembered(&cause);
+                remembered(cause);
                 return Ok(dismissed(process, SPARE_ABANDONED));
             }
         }
@@ -295,7 +294,7 @@ fn first_world(start: &FenixStart) -> Result<(Process<MpiComm>, c_int)> {
     let given = MpiComm::borrowed(start.comm)?;
     match Process::start(&*given, start.spares.into()) {
         Err(cause @ Error::Spares { .. }) => {
-            let failed = remembered(&cause);
+            let failed = remembered(cause);
             Ok((Process::start(&*given, 0)?, failed))
         }
         started => Ok((started?, FENIX_SUCCESS)),

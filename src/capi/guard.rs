@@ -41,7 +41,7 @@ fn tell(cause: Box<dyn Any + Send>) {
         .copied()
         .or_else(|| cause.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("unknown cause");
-    error::remember(format_args!("internal error: {text}"));
+    error::remember(format!("internal error: {text}"));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `kvtree.h`, second part: files and printing.
 
-use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, edit, needed, path, status, view};
+use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, code, edit, needed, path, status, view};
 use super::{alloc, error, guard, ptr};
 use crate::kvtree::print::{self, Mode};
 use crate::kvtree::{Error, RawTree as kvtree, Result, TreeRef, file, gather};
@@ -100,7 +100,15 @@ pub unsafe extern "C" fn kvtree_write_file(file: *const c_char, hash: *const kvt
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kvtree_read_file(file: *const c_char, hash: *mut kvtree) -> c_int {
     // SAFETY: arguments of the caller.
-    status(|| unsafe { file::read_file(path(file)?, edit(hash)?) })
+    let read = || unsafe { file::read_file(path(file)?, edit(hash)?) };
+    guard(KVTREE_FAILURE, || match read() {
+        // Programs look for a file this way: that it is not there is an answer.
+        Err(Error::Storage(cause)) if cause.is_absent() => {
+            error::keep_answer(cause.into());
+            KVTREE_FAILURE
+        }
+        outcome => code(outcome),
+    })
 }
 
 /// As kvtree_read_file while no other process holds the file locked for writing; a missing file is

@@ -45,9 +45,11 @@ unsafe fn get<'a, T>(
     })
 }
 
+/// What kvtree_get did not find is asked for its keys: that is an answer too.
 #[cold]
 fn missing_argument(is_tree: bool) -> c_int {
-    code(Err(Error::Null(if is_tree { "hash" } else { "key" })))
+    error::keep_answer(Error::Null(if is_tree { "hash" } else { "key" }));
+    KVTREE_FAILURE
 }
 
 /// Sets a number of bytes.

@@ -71,24 +71,20 @@ pub(super) fn conclude(handler: Handler, comm: Option<&MpiComm>, outcome: Result
     let Err(error) = outcome else {
         return PIO_NOERR;
     };
-    error::remember(&error);
+    let code = error.code();
     // Whoever failed first has its own error, all others have heard of it.
-    if handler == Handler::INTERNAL && !matches!(error, Error::Peer { .. }) {
-        complain(&error);
+    let is_own = !matches!(error, Error::Peer { .. });
+    // Logged errors are printed anyway.
+    if handler == Handler::INTERNAL && is_own && !log::is_on(log::Level::Error) {
+        log::to_standard_error(format_args!("{error} (PIO error {code})"));
+    }
+    error::remember(error);
+    if handler == Handler::INTERNAL && is_own {
         if let Some(comm) = comm.filter(|_| is_fatal() && mpi::is_running()) {
-            comm.abort(error.code());
+            comm.abort(code);
         }
     }
-    error.code()
-}
-
-fn complain(error: &Error) {
-    // Logged errors have been printed already.
-    if log::level() < log::Level::Error as i32 {
-        let line = format!("stanchion: {error} (PIO error {})\n", error.code());
-        // In one piece, since many ranks may write.
-        log::to_standard_error(&line);
-    }
+    code
 }
 
 fn is_fatal() -> bool {

@@ -115,9 +115,7 @@ pub extern "C" fn redset_init() -> c_int {
         if let Some("CPU" | "OPENMP" | "PTHREADS" | "CUDA") = method.to_str() {
             return REDSET_SUCCESS;
         }
-        error::remember(format_args!(
-            "REDSET_ENCODE is {method:?}, which is not known"
-        ));
+        error::remember(format!("REDSET_ENCODE is {method:?}, which is not known"));
         REDSET_FAILURE
     })
 }

@@ -88,8 +88,9 @@ fn collective(body: impl FnOnce() -> Result<c_int>) -> c_int {
 
 fn answer(result: Result<c_int>) -> c_int {
     result.unwrap_or_else(|cause| {
-        error::remember(&cause);
-        code(&cause)
+        let code = code(&cause);
+        error::remember(cause);
+        code
     })
 }
 

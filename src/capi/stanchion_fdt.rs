@@ -82,8 +82,9 @@ fn errno(error: &Error) -> c_int {
 pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
     guard_alone(-libc::EFAULT, -libc::ENOMEM, || {
         body().unwrap_or_else(|cause| {
-            error::remember(&cause);
-            -errno(&cause)
+            let code = -errno(&cause);
+            error::remember(cause);
+            code
         })
     })
 }

@@ -45,7 +45,7 @@ pub(super) use user::dress;
 use user::{ReturnErrors, free, return_errors, split};
 pub use user::{
     check_running, comm_of_fortran, is_null, is_proc_null, is_resilient, is_running, null_comm,
-    revoke_for_user, split_for_user,
+    rank_of_process, revoke_for_user, split_for_user,
 };
 
 const PIECE: usize = 1 << 30;

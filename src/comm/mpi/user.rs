@@ -5,6 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
 
@@ -94,6 +95,32 @@ pub fn is_running() -> bool {
     // SAFETY: allowed at any time; `ended` is ours to write.
     unsafe { ffi::MPI_Finalized(&mut ended) };
     started != 0 && ended == 0
+}
+
+/// The rank in MPI_COMM_WORLD, for messages; it is known from the first time that this is called between MPI_Init and
+/// MPI_Finalize, by a thread that may call MPI.
+pub fn rank_of_process() -> Option<c_int> {
+    const UNKNOWN: c_int = -1;
+    static RANK: AtomicI32 = AtomicI32::new(UNKNOWN);
+    let may_ask = || check_library().is_ok() && is_running() && may_call();
+    if RANK.load(Ordering::Relaxed) == UNKNOWN && may_ask() {
+        let mut rank = UNKNOWN;
+        // SAFETY: a constant of the MPI shim, and `rank` is ours to write. The call is local.
+        unsafe { ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &mut rank) };
+        RANK.store(rank, Ordering::Relaxed);
+    }
+    Some(RANK.load(Ordering::Relaxed)).filter(|rank| *rank != UNKNOWN)
+}
+
+/// Whether this thread may call MPI, as far as MPI itself can tell. Only while it is running.
+fn may_call() -> bool {
+    let (mut level, mut is_main) = (0, 0);
+    // SAFETY: any thread may ask for it; `level` is ours to write.
+    unsafe { ffi::MPI_Query_thread(&mut level) };
+    // SAFETY: any thread may ask for it; `is_main` is ours to write.
+    unsafe { ffi::MPI_Is_thread_main(&mut is_main) };
+    // SAFETY: a constant of the MPI shim, never written.
+    is_main != 0 || level == unsafe { ffi::RSMPI_THREAD_MULTIPLE }
 }
 
 /// A handle of zero bits is no communicator in any MPI, but what an unset C variable holds.
