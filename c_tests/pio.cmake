@@ -1,7 +1,7 @@
 # PIO, in C and in Fortran. Without a file library only decompositions and maps are left to test.
 
-set(pio_sizes 1 2 5 8)
-set(pio_slow_sizes 4)
+set(pio_sizes 1 2 5)
+set(pio_slow_sizes 4 8)
 foreach(name pio_decomp pio_map_files pio_errors)
   add_test_program(${name} ${name}.c stanchion)
   add_mpi_test(NAME ${name} EXECUTABLE ${name} SIZES ${pio_sizes} SLOW_SIZES ${pio_slow_sizes})

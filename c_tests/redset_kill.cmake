@@ -9,5 +9,5 @@ function(add_kill_test name rounds ranks timeout)
             "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS})
 endfunction()
 
-add_kill_test(few 10 4 300)
+add_kill_test(few 6 4 300)
 add_kill_test(many 100 4 3000 slow)

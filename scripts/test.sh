@@ -98,8 +98,10 @@ fuzz_targets() {
   "$(cargo_directory "$work/openmpi")/ci/examples/fuzz" --seconds $seconds
 }
 
-# Every case of stale and lost files to four ranks, many of more; every crash of all ranks of a gather; all trees of ten ranks.
+# All cases of the tests that try a part of them above; every case of stale and lost files to four ranks, many of more; every
+# crash of all ranks of a gather; all trees of ten ranks.
 slow_rust_tests() {
+  STANCHION_TEST_ALL=1 optimized_cargo test --lib
   optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation kvtree::gather failure_domain::placement
 }
 

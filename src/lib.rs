@@ -25,4 +25,6 @@ pub mod rankstr;
 pub mod redset;
 mod reserve;
 pub mod storage;
+#[cfg(test)]
+mod testing;
 mod wire;

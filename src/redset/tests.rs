@@ -186,7 +186,7 @@ fn a_file_that_is_given_twice_is_protected_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(150)))]
 
     #[test]
     fn every_loss_within_tolerance_is_rebuilt_and_every_other_changes_nothing((job, lost) in job()) {
@@ -318,7 +318,7 @@ fn flip(job: &Job, at: prop::sample::Index) -> PathBuf {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(100)))]
 
     #[test]
     fn a_flipped_bit_is_mended_or_reported_and_never_believed(

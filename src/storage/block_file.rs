@@ -217,7 +217,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(48)))]
         #[test]
         fn blocks_in_any_order_make_the_same_file(
             places in prop::collection::vec((0..5 * HUGE_PAGE, 1..3 * HUGE_PAGE / 2), 1..12),

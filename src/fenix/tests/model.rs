@@ -196,7 +196,7 @@ fn compare(group: &mut Group<LocalComm>, model: &Model, max_count: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(60)))]
     #[test]
     fn restores_what_plain_arrays_hold(
         (ranks, settings) in settings(),

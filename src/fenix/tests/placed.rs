@@ -120,7 +120,7 @@ fn topology() -> impl Strategy<Value = (Vec<String>, Vec<(usize, usize)>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(200)))]
 
     #[test]
     fn what_a_placement_survives_is_restored_and_nothing_else(

@@ -283,7 +283,7 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(150)))]
 
     #[test]
     fn data_come_to_the_file_and_back(case in cases()) {

@@ -175,6 +175,8 @@ fn maps() -> impl Strategy<Value = (Vec<u64>, Vec<Vec<i64>>)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(256)))]
+
     #[test]
     fn what_was_written_is_read((dims, maps) in maps(), ioid in any::<i32>()) {
         for style in [Style::Ncar, Style::Scorpio { ioid }] {

@@ -8,6 +8,7 @@ use super::*;
 use crate::comm::Comm;
 use crate::comm::local::LocalComm;
 use crate::storage::{Operation, faults};
+use crate::testing::stride;
 
 /// Each scheme, the rank that is lost, and whether the ranks run on nodes of their own.
 fn cases() -> Vec<(Scheme, usize, bool)> {
@@ -26,15 +27,17 @@ fn job(scheme: Scheme, apart: bool) -> Job {
     Job::new(scheme, 4, sizes).apart(apart)
 }
 
-/// Runs `what` with a fault at the n-th operation of rank 1, for every n, until none is left to hit.
-/// `check` gets the verdicts.
-fn at_every_operation(
+/// Runs `what` with a fault at the n-th operation of rank 1, for every n or some, until none is left to hit. Which ones
+/// these are differs with the `case`. `check` gets the verdicts.
+fn at_operations(
+    case: usize,
     rule: impl Fn(usize) -> faults::Rule + Sync,
     prepare: impl Fn() -> Job,
     what: impl Fn(&Job, &LocalComm) -> Result<()> + Sync,
     check: impl Fn(&Job, Vec<Result<()>>),
 ) {
-    for n in 0.. {
+    let stride = stride(4);
+    for n in (case % stride..).step_by(stride) {
         let job = prepare();
         let outcomes = job.run(|comm| {
             let plan = (comm.rank() == 1).then(|| faults::plan([rule(n)]));
@@ -78,8 +81,9 @@ fn is_tidy(job: &Job) -> bool {
 
 #[test]
 fn a_failing_disk_in_apply_fails_everywhere_and_changes_nothing() {
-    for (scheme, _, apart) in cases() {
-        at_every_operation(
+    for (case, (scheme, _, apart)) in cases().into_iter().enumerate() {
+        at_operations(
+            case,
             |n| faults::fail(Errno::NOSPC).at(n),
             || job(scheme, apart),
             apply,
@@ -103,9 +107,10 @@ fn a_failing_disk_in_apply_fails_everywhere_and_changes_nothing() {
 
 #[test]
 fn a_failing_disk_in_recover_fails_everywhere_and_a_second_recover_succeeds() {
-    for (scheme, lost, apart) in cases() {
+    for (case, (scheme, lost, apart)) in cases().into_iter().enumerate() {
         let complete = std::cell::RefCell::new(Files::new());
-        at_every_operation(
+        at_operations(
+            case,
             |n| faults::fail(Errno::IO).at(n),
             || {
                 let job = job(scheme, apart);
@@ -129,9 +134,10 @@ fn a_failing_disk_in_recover_fails_everywhere_and_a_second_recover_succeeds() {
 
 #[test]
 fn a_death_in_apply_leaves_the_old_or_the_new_state() {
-    for (scheme, lost, apart) in cases() {
+    for (case, (scheme, lost, apart)) in cases().into_iter().enumerate() {
         let old = std::cell::RefCell::new(Files::new());
-        at_every_operation(
+        at_operations(
+            case,
             |n| faults::crash().at(n),
             || {
                 let job = job(scheme, apart);
@@ -163,9 +169,10 @@ fn a_death_in_apply_leaves_the_old_or_the_new_state() {
 
 #[test]
 fn a_death_in_recover_is_made_good_by_the_next() {
-    for (scheme, lost, apart) in cases() {
+    for (case, (scheme, lost, apart)) in cases().into_iter().enumerate() {
         let complete = std::cell::RefCell::new(Files::new());
-        at_every_operation(
+        at_operations(
+            case,
             |n| faults::crash().at(n),
             || {
                 let job = job(scheme, apart);
@@ -214,7 +221,8 @@ fn miss_a_directory(apart: bool) {
 /// How many refusals to open a file apply survives on rank 1; the set is whole after each of them.
 fn refusals_survived(scheme: Scheme, apart: bool) -> usize {
     let survived = std::cell::Cell::new(0);
-    at_every_operation(
+    at_operations(
+        0,
         |n| faults::fail(Errno::PERM).of(Operation::Open).at(n),
         || job(scheme, apart),
         apply,

@@ -61,7 +61,7 @@ fn apply_placed(job: &Job, placement: &Placement) -> Vec<Result<()>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(crate::testing::cases(150)))]
 
     #[test]
     fn what_a_placement_survives_is_rebuilt_and_nothing_else(
