@@ -6,11 +6,11 @@ fn all() -> bool {
 }
 
 /// How many random cases, of `wanted`.
-pub fn cases(wanted: u32) -> u32 {
+pub(crate) fn cases(wanted: u32) -> u32 {
     if all() { wanted } else { wanted.div_ceil(3) }
 }
 
 /// How far it is from one case of a series to the next.
-pub fn stride(usual: usize) -> usize {
+pub(crate) fn stride(usual: usize) -> usize {
     if all() { 1 } else { usual }
 }
