@@ -34,7 +34,7 @@ mpi_program() {
 }
 
 # own_program <mpicc|mpiexec|mpifort>: of the MPI of $MPICC. mpicc.mpich goes with mpiexec.mpich beside it, a wrapper of another name
-# with mpiexec; where there is nothing beside it, the PATH decides.
+# with mpiexec; where there is no mpiexec beside it, the PATH decides.
 own_program() {
   local wrapper suffix= beside
   wrapper=$(command -v "${MPICC:?}") || die "MPICC is $MPICC, which is not a program that can be found"
@@ -42,8 +42,8 @@ own_program() {
   beside=$(dirname "$wrapper")/$1$suffix
   if [ "$1" = mpicc ]; then echo "$wrapper"
   elif [ "$1" = mpiexec ] && [ -n "${MPIEXEC:-}" ]; then echo "$MPIEXEC"
-  elif [ -x "$beside" ]; then echo "$beside"
-  else echo "$1"
+  elif [ "$1" = mpiexec ] && ! [ -x "$beside" ]; then echo mpiexec
+  else echo "$beside"
   fi
 }
 
