@@ -1,4 +1,4 @@
-# Sourced by the other scripts: where the repository is, how to talk, what the three MPIs need.
+# Sourced by the other scripts: where the repository is, how to talk, which MPIs there are and what they need.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${STANCHION_VENV:-$repo/build-deps/openmpi5}
@@ -14,13 +14,44 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # at_least <version> <wanted>
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# mpi_program <openmpi|mpich|openmpi5> <mpicc|mpiexec>
+# The MPI of all that needs only one. If MPICC names a wrapper, that is `own`, and there is no other; else Open MPI 4, besides MPICH
+# and Open MPI 5, under Debian's names.
+main=openmpi
+mpis="openmpi mpich openmpi5"
+if [ -n "${MPICC:-}" ]; then
+  main=own
+  mpis=own
+fi
+
+# mpi_program <own|openmpi|mpich|openmpi5> <mpicc|mpiexec|mpifort>
 mpi_program() {
   case $1 in
+    own) own_program "$2" ;;
     openmpi | mpich) echo "$2.$1" ;;
     openmpi5) echo "$venv/bin/$2" ;;
     *) die "unknown MPI $1: openmpi, mpich or openmpi5" ;;
   esac
+}
+
+# own_program <mpicc|mpiexec|mpifort>: of the MPI of $MPICC. mpicc.mpich goes with mpiexec.mpich beside it, a wrapper of another name
+# with mpiexec; where there is no mpiexec beside it, the PATH decides.
+own_program() {
+  local wrapper suffix= beside
+  wrapper=$(command -v "${MPICC:?}") || die "MPICC is $MPICC, which is not a program that can be found"
+  if [[ $(basename "$wrapper") =~ ^mpi[a-z]*(.*) ]]; then suffix=${BASH_REMATCH[1]}; fi
+  beside=$(dirname "$wrapper")/$1$suffix
+  if [ "$1" = mpicc ]; then echo "$wrapper"
+  elif [ "$1" = mpiexec ] && [ -n "${MPIEXEC:-}" ]; then echo "$MPIEXEC"
+  elif [ "$1" = mpiexec ] && ! [ -x "$beside" ]; then echo mpiexec
+  else echo "$beside"
+  fi
+}
+
+# choose_mpi <own|openmpi|mpich|openmpi5>: leaves its programs in $mpicc and $mpiexec, and what CMake is told in $mpi_options.
+choose_mpi() {
+  mpicc=$(command -v "$(mpi_program "$1" mpicc)") || die "there is no $(mpi_program "$1" mpicc)"
+  mpiexec=$(command -v "$(mpi_program "$1" mpiexec)") || die "there is no $(mpi_program "$1" mpiexec)"
+  mpi_options=("-DMPI_C_COMPILER=$mpicc" "-DMPIEXEC_EXECUTABLE=$mpiexec")
 }
 
 # Open MPI 4 and 5 as root and with more ranks than cores; MPICH needs nothing.

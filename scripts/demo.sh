@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # demo.sh: builds, installs into build-demo/prefix and runs every program of examples/ against that prefix; then
-# builds for Open MPI 5, which can repair a job, and kills ranks of a running one.
+# builds for Open MPI 5, which can repair a job, and kills ranks of a running one. MPICC in the environment, and MPIEXEC besides,
+# name another MPI for all of it; ranks are killed if it can repair a job.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 exec </dev/null
@@ -14,13 +15,12 @@ quietly() {
   "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; die "failed: $*; all of its output is in $log"; }
 }
 
-# use_mpi <openmpi|openmpi5> <prefix>: leaves the programs of that MPI, the prefix and the log of its build in variables.
+# use_mpi <own|openmpi|openmpi5> <prefix>: leaves the programs of that MPI, the prefix and the log of its build in variables.
 use_mpi() {
   mpi=$1
   prefix=$2
   log=$build/$mpi.log
-  mpicc=$(command -v "$(mpi_program "$mpi" mpicc)")
-  mpiexec=$(command -v "$(mpi_program "$mpi" mpiexec)")
+  choose_mpi "$mpi"
   mpifort=$(command -v "$(mpi_program "$mpi" mpifort)" || true)
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 }
@@ -29,8 +29,8 @@ use_mpi() {
 build_and_install() {
   : >"$log"
   quietly cmake -S . -B "$build/$mpi" -DCMAKE_BUILD_TYPE=Release -DSTANCHION_CARGO_PROFILE=ci -DCMAKE_INSTALL_PREFIX="$prefix" \
-    -DCMAKE_INSTALL_LIBDIR=lib -DSTANCHION_CARGO_DIR="$build/cargo" -DMPI_C_COMPILER="$mpicc" -DBUILD_TESTING=OFF
-  if [ "$mpi" != openmpi ]; then quietly start_from "$build/openmpi" "$build/$mpi"; fi
+    -DCMAKE_INSTALL_LIBDIR=lib -DSTANCHION_CARGO_DIR="$build/cargo" "${mpi_options[@]}" -DBUILD_TESTING=OFF
+  if [ "$mpi" != $main ]; then quietly start_from "$build/$main" "$build/$mpi"; fi
   quietly cmake --build "$build/$mpi" -j "$jobs"
   quietly cmake --install "$build/$mpi"
 }
@@ -78,23 +78,45 @@ kill_ranks() {
   (cd "$run" && "$mpiexec" --with-ft ulfm --mca async_mpi_finalize 1 -n $((4 + $#)) "$run.bin" "$@")
 }
 
+run_examples() {
+  local source
+  for source in examples/*.c examples/*.f90; do
+    if [ -z "$mpifort" ] && [[ $source == *.f90 ]]; then say "$source: this MPI has no mpifort"; else run_example "$source"; fi
+  done
+}
+
+kill_some() {
+  kill_ranks 25:1
+  kill_ranks 25:1 45:2 45:3
+}
+
+# One MPI for everything.
+demo_own() {
+  run_examples
+  if grep -q '^STANCHION_ULFM:INTERNAL=ON' "$build/$mpi/CMakeCache.txt"; then kill_some
+  else say "no rank is killed: this MPI cannot repair a job"
+  fi
+}
+
+# While the examples run, the library is built for the MPI that can repair a job.
+demo_two() {
+  say "building for Open MPI 5 besides, watch $build/openmpi5.log"
+  set -m # a process group, which an error in front ends as a whole
+  (use_mpi openmpi5 "$build/prefix-openmpi5"; build_and_install) &
+  building=$!
+  set +m
+  trap 'kill -- "-$building" 2>/dev/null || true' EXIT
+  run_examples
+  use_mpi openmpi5 "$build/prefix-openmpi5"
+  say "Open MPI 5: waiting for what is installed into $prefix"
+  wait $building
+  trap - EXIT
+  kill_some
+}
+
 mkdir -p "$build"
-use_mpi openmpi "$build/prefix"
-say "building for Open MPI 4 and installing into $prefix: one to two minutes the first time, watch $log"
+use_mpi $main "$build/prefix"
+say "building for $mpicc and installing into $prefix: one to two minutes the first time, watch $log"
 build_and_install
-say "building for Open MPI 5 besides, watch $build/openmpi5.log"
-set -m # a process group, which an error in front ends as a whole
-(use_mpi openmpi5 "$build/prefix-openmpi5"; build_and_install) &
-building=$!
-set +m
-trap 'kill -- "-$building" 2>/dev/null || true' EXIT
-for source in examples/*.c examples/*.f90; do
-  run_example "$source"
-done
-use_mpi openmpi5 "$build/prefix-openmpi5"
-say "Open MPI 5: waiting for what is installed into $prefix"
-wait $building
-trap - EXIT
-kill_ranks 25:1
-kill_ranks 25:1 45:2 45:3
+if [ $main = own ]; then demo_own; else demo_two; fi
 say "done; to link your own code: PKG_CONFIG_PATH=$build/prefix/lib/pkgconfig pkg-config --cflags --libs redset"

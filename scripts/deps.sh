@@ -2,7 +2,7 @@
 # deps.sh [--demo]: installs what is missing to build and test (--demo: only what demo.sh needs).
 # Debian packages come from apt, Open MPI 5 from PyPI into a virtual environment. A Rust that is new
 # enough is kept; else it is taken from apt (rustc, on Debian 12 rustc-web); where apt has none either,
-# the script says how to get it and stops.
+# the script says how to get it and stops. With MPICC in the environment no MPI is installed, and nothing that belongs to one.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -58,21 +58,27 @@ debian_packages() {
   need pkg-config have pkg-config
   need zlib1g-dev has_header zlib.h
   need libclang-dev has_libclang
+  need gfortran have gfortran
+  need libnetcdf-dev has_library netcdf
+  if [ $demo = no ]; then
+    need valgrind have valgrind
+    need netcdf-bin have ncdump
+  fi
+  if [ $main != own ]; then debian_mpis; fi
+  if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}"; fi
+}
+
+debian_mpis() {
   need libopenmpi-dev have mpicc.openmpi
   need openmpi-bin have mpiexec.openmpi
   need python3 have python3
   need python3-venv has_venv
-  need gfortran have gfortran
   need libpnetcdf-dev has_library pnetcdf
-  need libnetcdf-dev has_library netcdf
   if [ $demo = no ]; then
     need libmpich-dev have mpicc.mpich
     need mpich have mpiexec.mpich
-    need valgrind have valgrind
     need pnetcdf-bin have ncmpidump
-    need netcdf-bin have ncdump
   fi
-  if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}"; fi
 }
 
 rust_wanted() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$repo/Cargo.toml"; }
@@ -171,5 +177,5 @@ say "checking what building and testing needs"
 debian_packages
 rust
 if [ $demo = no ]; then rust_tools; fi
-openmpi5
+if [ $main = own ]; then echo "MPI: $(mpi_program own mpicc), started by $(mpi_program own mpiexec)"; else openmpi5; fi
 echo "all there"

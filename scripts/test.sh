@@ -3,16 +3,21 @@
 # Everything that must hold: format, lints, Rust tests, fuzz targets, address sanitizer, then builds, C tests and install
 # tests: all on Open MPI 4, a sample and what only they can do on MPICH and Open MPI 5, PIO with NCAR's interface, and
 # the library without MPI. --slow adds what takes long; docs/building.md says what each part covers.
+# MPICC in the environment, and MPIEXEC besides, name another MPI, which then takes the place of all of them.
 # Stops at the first part that fails and leaves everything in build-test/ for a look.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 exec </dev/null
 
-mpis="openmpi mpich openmpi5"
 slow=no
 while [ $# -gt 0 ]; do
   case $1 in
-    --mpi) mpis=${2:?--mpi needs a name}; mpi_program "$mpis" mpicc >/dev/null; shift 2 ;;
+    --mpi)
+      if [ $main = own ]; then die "MPICC names the MPI already"; fi
+      mpis=${2:?--mpi needs a name}
+      mpi_program "$mpis" mpicc >/dev/null
+      shift 2
+      ;;
     --slow) slow=yes; shift ;;
     *) die "usage: test.sh [--mpi openmpi|mpich|openmpi5] [--slow]" ;;
   esac
@@ -32,18 +37,24 @@ has_tool() { cargo "$1" --version >/dev/null 2>&1; }
 
 # ---- Rust ----
 
-all_features=mpi,pnetcdf,netcdf,faults
+# With the file libraries that CMake has found for the MPI.
+all_features() {
+  local features=mpi,faults
+  if [ -n "$(cached STANCHION_PNETCDF_NAMES)" ]; then features+=,pnetcdf; fi
+  if [ -n "$(cached STANCHION_NETCDF_NAMES)" ]; then features+=,netcdf; fi
+  echo $features
+}
 
-# check_cargo <command> <arguments...>: with profile, directory and environment of the C library on Open MPI 4, so that
+# check_cargo <command> <arguments...>: with profile, directory and environment of the C library on the main MPI, so that
 # nothing is compiled twice.
 check_cargo() {
   local command=$1
   shift
-  CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") MPICC=$(command -v "$(mpi_program openmpi mpicc)") \
+  CARGO_TARGET_DIR=$(cargo_directory "$work/$main") MPICC=$(command -v "$(mpi_program $main mpicc)") \
     LIBCLANG_PATH=$(dirname "$(cached STANCHION_LIBCLANG)") STANCHION_NETCDF_NAMES=$(cached STANCHION_NETCDF_NAMES) \
     STANCHION_PNETCDF_NAMES=$(cached STANCHION_PNETCDF_NAMES) STANCHION_ULFM=$(cached STANCHION_ULFM) cargo "$command" --locked --profile ci "$@"
 }
-cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/openmpi/CMakeCache.txt"; }
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$work/$main/CMakeCache.txt"; }
 
 format() {
   cargo fmt --check
@@ -54,7 +65,7 @@ format() {
 # none (tests have allocators of their own, so without the reserve), the library as it is without MPI, with MPI alone and
 # with NCAR's interface. What else CMake may ask for is compiled with the C libraries.
 lints() {
-  check_cargo clippy --all-targets --features $all_features -- -D warnings
+  check_cargo clippy --all-targets --features "$(all_features)" -- -D warnings
   check_cargo clippy --all-targets -- -D warnings
   check_cargo clippy --lib --bins --features reserve -- -D warnings
   check_cargo clippy --lib --features reserve,mpi -- -D warnings
@@ -62,7 +73,7 @@ lints() {
 }
 
 # Documentation has no tests.
-test_cargo() { check_cargo test --features $all_features --lib --bins --tests --examples "$@"; }
+test_cargo() { check_cargo test --features "$(all_features)" --lib --bins --tests --examples "$@"; }
 
 build_rust_tests() { test_cargo --no-run; }
 
@@ -71,7 +82,7 @@ rust_tests() {
   test_cargo
   run_ranks 2 mpi
   run_ranks 3 mpi
-  run_ranks 2 pio_formats --test-threads 1
+  if [[ $(all_features) == *netcdf* ]]; then run_ranks 2 pio_formats --test-threads 1; fi
 }
 
 # rust_program <test of tests/>: asking cargo would mean to wait for what it does in the background.
@@ -82,7 +93,7 @@ run_ranks() {
   local ranks=$1 program
   program=$(rust_program "$2")
   shift 2
-  "$(mpi_program openmpi mpiexec)" -n "$ranks" "$program" "$@"
+  "$(mpi_program $main mpiexec)" -n "$ranks" "$program" "$@"
 }
 
 # The simulator goes on where `rust_tests` has not been.
@@ -95,7 +106,7 @@ simulator() {
 fuzz_targets() {
   local seconds=2
   if [ $slow = yes ]; then seconds=30; fi
-  "$(cargo_directory "$work/openmpi")/ci/examples/fuzz" --seconds $seconds
+  "$(cargo_directory "$work/$main")/ci/examples/fuzz" --seconds $seconds
 }
 
 # All cases of the tests that try a part of them above; every case of stale and lost files to four ranks, many of more; every
@@ -113,7 +124,7 @@ interleavings() {
 sanitizer() {
   local all=()
   if [ $slow = yes ]; then all=(--all); fi
-  CARGO_TARGET_DIR=$(cargo_directory "$work/openmpi") bash scripts/sanitize.sh "${all[@]}"
+  CARGO_TARGET_DIR=$(cargo_directory "$work/$main") bash scripts/sanitize.sh "${all[@]}"
 }
 
 # ---- C ----
@@ -127,9 +138,10 @@ configure() {
 }
 
 configure_mpi() {
-  local tree=$1 mpi=$2
+  local tree=$1
+  choose_mpi "$2"
   shift 2
-  configure "$tree" -DMPI_C_COMPILER="$(command -v "$(mpi_program "$mpi" mpicc)")" "$@"
+  configure "$tree" "${mpi_options[@]}" "$@"
 }
 
 # ctest_in <tree> <labels to leave out> <ctest options...>: ranks that wait sleep, so more tests than cores run at a time.
@@ -142,15 +154,15 @@ ctest_in() {
 
 build_mpi() {
   local mpi=$1
-  if [ "$mpi" != openmpi ]; then
+  if [ "$mpi" != $main ]; then
     configure_mpi "$mpi" "$mpi" -DCMAKE_C_FLAGS_RELEASE=-O0
-    start_from "$work/openmpi" "$work/$mpi"
+    start_from "$work/$main" "$work/$mpi"
   fi
   cmake --build "$work/$mpi" -j "$jobs"
 }
 
 test_mpi() {
-  if [ "$1" = openmpi ]; then ctest_in openmpi none
+  if [ "$1" = $main ]; then ctest_in $main none
   elif [ $slow = yes ]; then ctest_in "$1" valgrind -L 'mpi|install'
   else ctest_in "$1" valgrind -L 'sample|fault'
   fi
@@ -159,7 +171,7 @@ test_mpi() {
 # Only what has to do with PIO.
 build_ncar() {
   local targets
-  configure_mpi ncar openmpi -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0
+  configure_mpi ncar $main -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0
   targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*|(kvtree|redset)(_base)?|rankstr|fenix|other_mpi)$/\1/p')
   cmake --build "$work/ncar" -j "$jobs" --target $targets
 }
@@ -180,7 +192,7 @@ test_base() { ctest_in base valgrind; }
 
 # What users get: optimized across crates, all tests.
 test_release() {
-  configure_mpi release openmpi -DSTANCHION_CARGO_PROFILE= -DCMAKE_C_FLAGS_RELEASE="-O3 -DNDEBUG" -DCMAKE_Fortran_FLAGS_RELEASE=-O3
+  configure_mpi release $main -DSTANCHION_CARGO_PROFILE= -DCMAKE_C_FLAGS_RELEASE="-O3 -DNDEBUG" -DCMAKE_Fortran_FLAGS_RELEASE=-O3
   cmake --build "$work/release" -j "$jobs"
   ctest_in release valgrind
 }
@@ -188,12 +200,13 @@ test_release() {
 # As on a machine without network: vendored crates, an empty CARGO_HOME.
 test_offline() {
   local tree=$work/offline
+  choose_mpi $main
   rm -rf "$tree"
   mkdir -p "$tree/source" "$tree/cargo-home"
   tar --exclude=./.git --exclude=./target --exclude='./build*' --exclude=./vendor -cf - . | tar -xf - -C "$tree/source"
   (cd "$tree/source" && cargo vendor --locked --quiet >/dev/null)
   CARGO_HOME=$tree/cargo-home cmake -S "$tree/source" -B "$tree/build" -DCMAKE_BUILD_TYPE=Release \
-    -DCARGO_EXECUTABLE="$(command -v cargo)" -DMPI_C_COMPILER="$(command -v mpicc.openmpi)"
+    -DCARGO_EXECUTABLE="$(command -v cargo)" "${mpi_options[@]}"
   CARGO_HOME=$tree/cargo-home cmake --build "$tree/build" -j "$jobs"
 }
 
@@ -203,16 +216,16 @@ background() {
   local mpi
   queued rust_tests "Rust tests, build" build_rust_tests
   queued base "C tests without MPI, build" build_base
-  queued openmpi "C tests, openmpi, build" build_mpi openmpi
+  queued $main "C tests, $main, build" build_mpi $main
   queued sanitizer "address sanitizer" sanitizer
   if has_tool clippy; then queued lints "lints, every feature" lints; fi
   for mpi in $mpis; do
-    if [ "$mpi" != openmpi ]; then queued "$mpi" "C tests, $mpi, build" build_mpi "$mpi"; fi
+    if [ "$mpi" != $main ]; then queued "$mpi" "C tests, $mpi, build" build_mpi "$mpi"; fi
   done
   queued ncar "PIO with NCAR's interface, build" build_ncar
 }
 
-part "configure for Open MPI 4" configure_mpi openmpi openmpi
+part "configure for $main" configure_mpi $main $main
 in_background background
 if has_tool fmt; then part "format" format; else skipped format "this Rust has no working cargo fmt"; fi
 part "interleavings of threads" interleavings
