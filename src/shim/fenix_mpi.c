@@ -56,14 +56,14 @@ static int is_constructor(const char* call)
 
 static void on_error(MPI_Comm* comm, int* code, ...)
 {
-  int constructs = 0;
+  const char* call = NULL;
 #ifdef OPEN_MPI
   va_list more;
   va_start(more, code);
-  constructs = is_constructor(va_arg(more, const char*));
+  call = va_arg(more, const char*);
   va_end(more);
 #endif
-  switch (inner_fenix_on_error(*comm, *code, constructs)) {
+  switch (inner_fenix_on_error(*comm, *code, is_constructor(call))) {
     case RETURN: __fenix_postinit(NULL); break;
     case JUMP: longjmp(*inner_fenix_resume(), 1);
     case PRINT: print_unhandled(*code); break;
