@@ -118,6 +118,9 @@ static void check_wrong_definitions(int ncid)
   CHECK_INT(COMMON(PIOc_def_var_fill(ncid, 0, 42, NULL)), PIO_EINVAL);
   CHECK_INT(COMMON(PIOc_def_var_fill(ncid, 0, 0, NULL)), PIO_EINVAL);
   CHECK_INT(COMMON(PIOc_def_var_deflate(ncid, 0, 1, 1, 1)), PIO_ENOTNC4);
+#if STANCHION_PIO_NCAR
+  CHECK_INT(COMMON(PIOc_def_var_quantize(ncid, 0, PIO_QUANTIZE_BITROUND, 3)), PIO_ENOTNC4);
+#endif
 }
 
 /* ---- data ---- */

@@ -144,8 +144,9 @@ function(stanchion_add_filter name library)
   endif()
   foreach(symbol IN LISTS ARGN)
     if(STANCHION_SIZE_OF_${symbol})
-      string(APPEND text "extern const char ${symbol}[${STANCHION_SIZE_OF_${symbol}}] __attribute__((aligned));\n"
-                         "const char ${symbol}[${STANCHION_SIZE_OF_${symbol}}] = {0};\n")
+      # Not const: the linker would put a program's copy of it where the library cannot write.
+      string(APPEND text "extern char ${symbol}[${STANCHION_SIZE_OF_${symbol}}] __attribute__((aligned));\n"
+                         "char ${symbol}[${STANCHION_SIZE_OF_${symbol}}] = {0};\n")
     else()
       string(APPEND text "void ${symbol}(void) {}\n")
     endif()

@@ -24,6 +24,7 @@ use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
+use crate::storage::lock::Turn;
 use crate::storage::{Staged, place};
 use crate::wire::gather_u64;
 use std::ffi::{CStr, CString};
@@ -305,8 +306,12 @@ fn discard(paths: &[PathBuf]) {
 // ---- one process for all ranks --------------------------------------------------------------
 
 /// Writes the trees below the ranks' keys in `data`, which is sorted by rank on the way.
+///
+/// Processes that do so at once take turns, so that a set of one of them is left: upstream's own test has all ranks of a job
+/// write the same set.
 pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<()> {
     data.sort_int(false);
+    let _turn = Turn::beside(prefix);
     let previous = Previous::find(prefix)?;
     let Identity { zeros, generation } = previous.next(prefix)?;
     let per_file = entries_per_file();

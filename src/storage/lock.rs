@@ -9,13 +9,16 @@
 //! the name; what is protected by a lock is therefore rewritten in place. `fcntl` locks do not hold
 //! off threads of the same process, and closing any descriptor of the file drops them.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{self, FlockOperation, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::file::UNSUPPORTED;
-use super::{Error, Operation, Result, on, sys};
+use super::{Error, Operation, Result, on, place, sys};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -46,6 +49,40 @@ pub fn unlock(fd: impl AsFd) -> Result<()> {
     change(fd, FlockOperation::Unlock)
 }
 
+/// How long others may keep a directory, and how often one asks.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Lets those that write several files beside `path` do so one after the other: the directory is locked until this is dropped.
+///
+/// A courtesy, not a protection. None where the file system has no such locks, and where somebody keeps the directory for
+/// so long that it cannot be for one write: the program itself might.
+pub struct Turn(Option<OwnedFd>);
+
+impl Turn {
+    pub fn beside(path: &Path) -> Turn {
+        Turn::before(path, Instant::now() + PATIENCE)
+    }
+
+    fn before(path: &Path, deadline: Instant) -> Turn {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let directory = sys::open(place::parent(path), flags, fs::Mode::empty());
+        Turn(directory.ok().filter(|fd| {
+            loop {
+                match sys::flock(fd, FlockOperation::NonBlockingLockExclusive) {
+                    Err(Errno::INTR) => {}
+                    Err(Errno::WOULDBLOCK) if Instant::now() < deadline => sleep(PAUSE),
+                    outcome => return outcome.is_ok(),
+                }
+            }
+        }))
+    }
+
+    pub fn is_ours(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 fn change(fd: impl AsFd, operation: FlockOperation) -> Result<()> {
     let fd = fd.as_fd();
     match retry_on_intr(|| sys::flock(fd, operation)) {
@@ -70,10 +107,8 @@ mod tests {
     use super::super::faults;
     use super::*;
     use std::fs::File;
-    use std::path::Path;
     use std::process::Command;
     use std::sync::mpsc::channel;
-    use std::time::Duration;
 
     const PROBED_FILE: &str = "STANCHION_TEST_PROBED_FILE";
 
@@ -122,6 +157,38 @@ mod tests {
         receiver.recv().unwrap();
         waiting.join().unwrap();
         assert!(free_for_others(file.path()));
+    }
+
+    #[test]
+    fn turns_are_taken_one_after_the_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let first = Turn::beside(&path);
+        assert!(first.is_ours());
+        let now = Instant::now();
+        assert!(!Turn::before(&path, now).is_ours());
+        let waiting = std::thread::spawn({
+            let path = path.clone();
+            move || Turn::beside(&path).is_ours()
+        });
+        sleep(Duration::from_millis(20));
+        assert!(!waiting.is_finished());
+        drop(first);
+        assert!(waiting.join().unwrap());
+        assert!(Turn::before(&path, now).is_ours());
+    }
+
+    #[test]
+    fn without_locks_nobody_waits_for_a_turn() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for operation in [Operation::Open, Operation::Flock] {
+            for errno in [Errno::NOSYS, Errno::NOLCK, Errno::BADF, Errno::ACCESS] {
+                let _plan = faults::plan([faults::fail(errno).of(operation)]);
+                assert!(!Turn::beside(&path).is_ours());
+            }
+        }
+        assert!(!Turn::beside(&path.join("no directory")).is_ours());
     }
 
     #[test]

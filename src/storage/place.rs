@@ -251,10 +251,15 @@ pub fn names_in(directory: &Path) -> Result<Vec<OsString>> {
     retry_on_intr(|| sys::read_dir(directory)).map_err(at(Operation::ReadDir, directory))
 }
 
+/// The directory that `path` is in.
+pub(super) fn parent(path: &Path) -> &Path {
+    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Makes renames and removals of `path` durable.
 pub fn sync_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    super::sync_directory(parent.unwrap_or(Path::new(".")))
+    super::sync_directory(parent(path))
 }
 
 /// A file, by its name.

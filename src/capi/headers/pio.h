@@ -94,6 +94,14 @@ typedef MPI_Offset PIO_Offset;
 #define PIO_FILL         (0)
 #define PIO_NOFILL       (256)
 
+#if STANCHION_PIO_NCAR
+/* Modes of PIOc_def_var_quantize */
+#define PIO_NOQUANTIZE          (0)
+#define PIO_QUANTIZE_BITGROOM   (1)
+#define PIO_QUANTIZE_GRANULARBR (2)
+#define PIO_QUANTIZE_BITROUND   (3)
+#endif
+
 /* How a file is written and read. */
 enum PIO_IOTYPE {
   PIO_IOTYPE_PNETCDF  = 1, /**< parallel: PnetCDF */

@@ -238,6 +238,25 @@ fn one_process_replaces_a_set_at_once() {
     }
 }
 
+/// As in upstream's own test of `kvtree_read_scatter_single`.
+#[test]
+fn processes_that_write_for_all_at_once_leave_one_set() {
+    let place = Place::new();
+    let expected = Model::of(all_of(&samples(4, c"1")).view()).sorted();
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut all = all_of(&samples(4, c"1"));
+                    write_to_gather(&place.prefix, &mut all.edit(), 4).unwrap();
+                });
+            }
+        });
+        assert_eq!(place.read_single().unwrap().sorted(), expected);
+        assert_eq!(place.read_by_names(), Ok(4));
+    }
+}
+
 fn all_of(data: &[Model]) -> Tree {
     let mut all = Tree::new();
     for (rank, model) in data.iter().enumerate() {
