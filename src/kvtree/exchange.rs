@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 const TAG: Tag = 0;
 /// Room for so many bytes is not asked for on all ranks first.
 const SURE_TO_FIT: u64 = 1 << 20;
+/// Numbers of eight bytes each that a broadcast tree of a few keys goes into.
+const SMALL: usize = 60;
 const NOWHERE: Error = Error::Null("the tree to receive into");
 
 // ---- one to one -----------------------------------------------------------------------------
@@ -76,27 +78,64 @@ pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> 
         false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
     });
-    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ.
-    let own_size = packed.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ; and brings a small
+    // tree along.
+    let own = packed.as_deref().unwrap_or_default();
     let number = root as u64;
-    let mut shared = [u64::from(packed.is_err()), own_size, number, !number];
+    let mut shared = [0; 4 + SMALL];
+    let (numbers, words) = shared.split_at_mut(4);
+    numbers.copy_from_slice(&[
+        u64::from(packed.is_err()),
+        own.len() as u64,
+        number,
+        !number,
+    ]);
+    into_words(own, words);
     comm.allreduce(Op::Max, &mut shared)?;
-    let [failed, size, most, least] = shared;
+    let [failed, size, most, least, ref words @ ..] = shared;
     let packed = match failed {
         0 if most == !least => packed?,
         0 => return Err(Error::Roots),
         _ => agree(comm, packed)?,
     };
-    let space = if is_root { Ok(packed) } else { room(size) };
-    let mut bytes = match size > SURE_TO_FIT {
-        true => agree(comm, space)?,
-        false => space?,
+    let bytes = match size <= 8 * SMALL as u64 {
+        true => words
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .take(size as usize)
+            .collect(),
+        false => bcast_large(comm, number as usize, size, packed)?,
     };
-    comm.bcast(number as usize, &mut bytes)?;
     match tree {
         Some(tree) if !is_root => fill(tree, &bytes),
         _ => Ok(()),
     }
+}
+
+/// Nothing, if there are too many `bytes`.
+fn into_words(bytes: &[u8], words: &mut [u64]) {
+    if bytes.len() > 8 * words.len() {
+        return;
+    }
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(whole);
+    }
+}
+
+/// The `size` bytes that the root has `packed`.
+fn bcast_large<C: Comm>(comm: &C, root: usize, size: u64, packed: Vec<u8>) -> Result<Vec<u8>> {
+    let space = match comm.rank() == root {
+        true => Ok(packed),
+        false => room(size),
+    };
+    let mut bytes = match size > SURE_TO_FIT {
+        true => agree(comm, space)?,
+        false => space?,
+    };
+    comm.bcast(root, &mut bytes)?;
+    Ok(bytes)
 }
 
 fn check_root<C: Comm>(comm: &C, root: i64) -> Result<()> {

@@ -306,6 +306,28 @@ proptest! {
     }
 }
 
+/// Small trees go another way than large ones.
+#[test]
+fn trees_of_every_size_around_the_seam_reach_all_ranks() {
+    for length in (8 * SMALL - 40)..(8 * SMALL + 10) {
+        let key = std::ffi::CString::new(vec![b'x'; length]).unwrap();
+        let sent = || {
+            let mut tree = Tree::new();
+            tree.edit().child(&key);
+            tree
+        };
+        run(2, |comm| {
+            let mut tree = if comm.rank() == 1 {
+                sent()
+            } else {
+                something()
+            };
+            bcast(&comm, 1, Some(tree.edit())).unwrap();
+            assert_eq!(Model::of(tree.view()), Model::of(sent().view()));
+        });
+    }
+}
+
 #[test]
 fn a_rank_without_a_tree_fails_the_broadcast_on_all() {
     let ended = run(4, |comm| {
