@@ -9,6 +9,10 @@ int PIOc_put_vars_tc(int ncid, int varid, const PIO_Offset* start, const PIO_Off
                      int xtype, const void* buf);
 int PIOc_get_vars_tc(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count, const PIO_Offset* stride,
                      int xtype, void* buf);
+int spio_put_vars_tc(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count, const PIO_Offset* stride,
+                     int xtype, const void* buf);
+int spio_get_vars_tc(int ncid, int varid, const PIO_Offset* start, const PIO_Offset* count, const PIO_Offset* stride,
+                     int xtype, void* buf);
 
 static int last, iotype;
 
@@ -112,6 +116,8 @@ static void check_data(int system)
   REFUSED(last ? PIOc_put_var_int(ncid, one, values) : PIOc_get_var_int(ncid, one, got));
   REFUSED(PIOc_get_vars_tc(ncid, one, &zero, &five, NULL, last ? 99 : PIO_INT, got));
   REFUSED(PIOc_put_vars_tc(ncid, one, &zero, &five, NULL, last ? 99 : PIO_INT, values));
+  REFUSED(spio_get_vars_tc(ncid, one, &zero, &five, NULL, last ? 99 : PIO_INT, got));
+  REFUSED(spio_put_vars_tc(ncid, one, &zero, &five, NULL, last ? 99 : PIO_INT, values));
   for (int i = 0; i < 2 * LENGTH; i++) CHECK_INT(got[i], 0);
 
   /* what leaves the variable, before anything is made of it */

@@ -66,3 +66,33 @@ pub unsafe extern "C" fn PIOc_get_vars_tc(
     // SAFETY: arguments of the caller.
     unsafe { Part::of_vars(start, count, stride, xtype).get(ncid, varid, buf) }
 }
+
+/// SCORPIO's name for [`PIOc_put_vars_tc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spio_put_vars_tc(
+    ncid: c_int,
+    varid: c_int,
+    start: *const PIO_Offset,
+    count: *const PIO_Offset,
+    stride: *const PIO_Offset,
+    xtype: nc_type,
+    buf: *const c_void,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    unsafe { PIOc_put_vars_tc(ncid, varid, start, count, stride, xtype, buf) }
+}
+
+/// SCORPIO's name for [`PIOc_get_vars_tc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spio_get_vars_tc(
+    ncid: c_int,
+    varid: c_int,
+    start: *const PIO_Offset,
+    count: *const PIO_Offset,
+    stride: *const PIO_Offset,
+    xtype: nc_type,
+    buf: *mut c_void,
+) -> c_int {
+    // SAFETY: arguments of the caller.
+    unsafe { PIOc_get_vars_tc(ncid, varid, start, count, stride, xtype, buf) }
+}
