@@ -98,16 +98,13 @@ pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> 
         0 => return Err(Error::Roots),
         _ => agree(comm, packed)?,
     };
-    let bytes = match size <= 8 * SMALL as u64 {
-        true => words
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .take(size as usize)
-            .collect(),
-        false => bcast_large(comm, number as usize, size, packed)?,
+    let large = match size > 8 * SMALL as u64 {
+        true => Some(bcast_large(comm, number as usize, size, packed)?),
+        false => None,
     };
-    match tree {
-        Some(tree) if !is_root => fill(tree, &bytes),
+    match (tree, large) {
+        (Some(tree), Some(bytes)) if !is_root => fill(tree, &bytes),
+        (Some(tree), None) if !is_root => fill(tree, &from_words(words)[..size as usize]),
         _ => Ok(()),
     }
 }
@@ -122,6 +119,14 @@ fn into_words(bytes: &[u8], words: &mut [u64]) {
         whole[..bytes.len()].copy_from_slice(bytes);
         *word = u64::from_le_bytes(whole);
     }
+}
+
+fn from_words(words: &[u64; SMALL]) -> [u8; 8 * SMALL] {
+    let mut bytes = [0; 8 * SMALL];
+    for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
 }
 
 /// The `size` bytes that the root has `packed`.
