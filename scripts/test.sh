@@ -109,11 +109,11 @@ fuzz_targets() {
   "$(cargo_directory "$work/$main")/ci/examples/fuzz" --seconds $seconds
 }
 
-# All cases of the tests that try a part of them above; every case of stale and lost files to four ranks, many of more; every
-# crash of all ranks of a gather; all trees of ten ranks.
+# All cases of the tests that try a part of them above; every case of stale and lost files to four ranks, many of more; all
+# trees of ten ranks.
 slow_rust_tests() {
   STANCHION_TEST_ALL=1 optimized_cargo test --lib
-  optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation kvtree::gather failure_domain::placement
+  optimized_cargo test --lib -- --ignored redset::tests::stale protect::generation failure_domain::placement
 }
 
 # Readers of one tree, in every order of their steps.

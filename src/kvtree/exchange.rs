@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 const TAG: Tag = 0;
 /// Room for so many bytes is not asked for on all ranks first.
 const SURE_TO_FIT: u64 = 1 << 20;
-/// Numbers of eight bytes each that a broadcast tree of a few keys goes into.
+/// A tree that fits into so many numbers of eight bytes is broadcast with the numbers that all ranks compare.
 const SMALL: usize = 60;
 const NOWHERE: Error = Error::Null("the tree to receive into");
 
@@ -78,9 +78,9 @@ pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> 
         false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
     });
-    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ; and brings a small
-    // tree along.
-    let own = packed.as_deref().unwrap_or_default();
+    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ. A small tree comes
+    // with it; nobody looks at that if anyone has failed.
+    let own = packed.as_ref().map_or(&[][..], Vec::as_slice);
     let number = root as u64;
     let mut shared = [0; 4 + SMALL];
     let (numbers, words) = shared.split_at_mut(4);
@@ -109,7 +109,7 @@ pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> 
     }
 }
 
-/// Nothing, if there are too many `bytes`.
+/// Leaves `words` as they are if there are more `bytes` than fit.
 fn into_words(bytes: &[u8], words: &mut [u64]) {
     if bytes.len() > 8 * words.len() {
         return;

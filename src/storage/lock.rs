@@ -78,7 +78,8 @@ impl Turn {
         }))
     }
 
-    pub fn is_ours(&self) -> bool {
+    #[cfg(test)]
+    fn is_ours(&self) -> bool {
         self.0.is_some()
     }
 }

@@ -208,7 +208,8 @@ fn name(write: impl FnOnce(*mut c_char) -> Result<()>) -> Result<CString> {
 impl<L: Library> Format for Classic<L> {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32> {
         let mut dim = 0;
-        let length = length.unwrap_or(0);
+        const UNLIMITED: u64 = 0; // as NC_UNLIMITED
+        let length = length.unwrap_or(UNLIMITED);
         ask!(self.handle, def_dim, name.as_ptr(), length, &mut dim)?;
         Ok(dim)
     }

@@ -99,7 +99,7 @@ impl Function<'_> {
 /// functions which get them have one type.
 fn rust_type(c: &str) -> String {
     let mut parts = c.split('*');
-    let base = parts.next().unwrap_or_default().trim();
+    let base = parts.next().expect("a text has a first part").trim();
     let (mut points_to_const, base) = match base.strip_prefix("const ") {
         Some(base) => (true, base),
         None => (false, base),

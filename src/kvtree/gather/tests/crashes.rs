@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::storage::faults::Rule;
+use crate::testing::stride;
 
 /// A place that holds `old` in files of many segments, and files of `crashes` that died while they replaced it.
 struct Scene {
@@ -113,8 +114,10 @@ fn a_crash_before_any_call_of_any_rank_leaves_one_set() {
     }
 }
 
-/// The whole job dies: every rank at a moment of its own, of which one in `every` is tried.
-fn crash_all_ranks(every: usize) {
+/// The whole job dies: every rank at a moment of its own.
+#[test]
+fn crashes_of_all_ranks_leave_one_set() {
+    let every = stride(3);
     let mut seen = Vec::new();
     let moments = (0..48usize).flat_map(|a| (0..32usize).map(move |b| (a, b)));
     for (first, others) in moments.filter(|(a, b)| (a + b) % every == 0) {
@@ -131,17 +134,6 @@ fn crash_all_ranks(every: usize) {
         assert!(!is_last || !fired, "a rank has more calls than were tried");
     }
     assert_eq!(seen.len(), 2, "both outcomes occur");
-}
-
-#[test]
-fn crashes_of_all_ranks_leave_one_set() {
-    crash_all_ranks(3);
-}
-
-#[test]
-#[ignore = "slow"]
-fn every_crash_of_all_ranks_leaves_one_set() {
-    crash_all_ranks(1);
 }
 
 /// More or fewer writers than before, so that maps of maps appear or vanish and names of the two sets differ.
