@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use stanchion::failure_domain::{File, Layout, Mode, Place, Settings, Source, Tree, Units};
+use stanchion::failure_domain::{
+    DomainTree, FileId, Layout, LayoutSettings, PermutationMode, TargetAddress, UnitAddress, Units,
+};
 
 fn main() {
     let named: Vec<String> = std::env::args()
@@ -97,13 +99,13 @@ fn tree_of(depth: usize, mut degree: impl FnMut(usize, usize) -> u32) -> Vec<Vec
     levels.collect()
 }
 
-fn layout(degrees: &[Vec<u32>], units: Units, mode: Mode) -> Layout {
-    let settings = Settings {
+fn layout(degrees: &[Vec<u32>], units: Units, mode: PermutationMode) -> Layout {
+    let settings = LayoutSettings {
         mode,
         water_filling: true,
-        ..Settings::new(units)
+        ..LayoutSettings::new(units)
     };
-    let tree = Tree::from_degrees(degrees).expect("a tree");
+    let tree = DomainTree::from_degrees(degrees).expect("a tree");
     Layout::new(Arc::new(tree), &settings).expect("a layout")
 }
 
@@ -182,9 +184,9 @@ fn maps() {
     println!("maps, ns a call                              declustered      like Motr");
     println!("tree                     units      targets  there   back   there   back");
     for case in cases() {
-        let declustered = layout(&case.tree, case.units, Mode::Declustered);
+        let declustered = layout(&case.tree, case.units, PermutationMode::Declustered);
         let (there, back) = map_times(&declustered);
-        let motr = map_times(&layout(&case.tree, case.units, Mode::Motr));
+        let motr = map_times(&layout(&case.tree, case.units, PermutationMode::Motr));
         println!(
             "{:8} {:15} {:>6} {:12} {there:6.0} {back:6.0} {:7.0} {:6.0}",
             case.kind,
@@ -210,10 +212,11 @@ fn memory() {
             .flatten()
             .map(|&degree| degree as usize)
             .sum();
-        let (tree, of_tree) = kept(|| Arc::new(Tree::from_degrees(&case.tree).expect("a tree")));
-        let settings = Settings {
+        let (tree, of_tree) =
+            kept(|| Arc::new(DomainTree::from_degrees(&case.tree).expect("a tree")));
+        let settings = LayoutSettings {
             water_filling: true,
-            ..Settings::new(case.units)
+            ..LayoutSettings::new(case.units)
         };
         let (layout, of_layout) = kept(|| Layout::new(tree.clone(), &settings));
         black_box(layout.expect("a layout"));
@@ -228,7 +231,7 @@ fn memory() {
 }
 
 fn map_times(layout: &Layout) -> (f64, f64) {
-    let file = File {
+    let file = FileId {
         container: 7,
         key: 9,
     };
@@ -237,14 +240,14 @@ fn map_times(layout: &Layout) -> (f64, f64) {
     // All in one tile: the tables of Motr's permutations are made once.
     let calls: Vec<u64> = scattered(u64::MAX).take(2000).collect();
     let there = nanoseconds(&calls, |number| {
-        let source = Source {
+        let source = UnitAddress {
             group: 5 * groups + number % groups,
             unit: ((number >> 32) % layout.group_size()) as u32,
         };
         let _ = black_box(layout.place(file, source));
     });
     let back = nanoseconds(&calls, |number| {
-        let place = Place {
+        let place = TargetAddress {
             target: number % targets,
             frame: 5 * rows + (number >> 32) % rows,
         };
@@ -267,8 +270,8 @@ fn load() {
     ] {
         let tree = regular(&degrees);
         let (ours, motr) = (
-            layout(&tree, units, Mode::Declustered),
-            layout(&tree, units, Mode::Motr),
+            layout(&tree, units, PermutationMode::Declustered),
+            layout(&tree, units, PermutationMode::Motr),
         );
         let (loads, motr) = (loads(&ours, files), loads(&motr, 3));
         let above = loads.outside.iter().filter(|&&load| load > most).count();
@@ -302,7 +305,7 @@ struct Loads {
 fn loads(layout: &Layout, files: u64) -> Loads {
     let mut loads = Loads::default();
     for key in 0..files {
-        let file = File { container: 1, key };
+        let file = FileId { container: 1, key };
         let shared = shared_groups(layout, file);
         for (failed, shared) in shared.iter().enumerate() {
             loads.add(layout.tree(), failed, shared);
@@ -315,11 +318,15 @@ fn loads(layout: &Layout, files: u64) -> Loads {
 }
 
 /// Of every two targets: how many groups have units on both.
-fn shared_groups(layout: &Layout, file: File) -> Vec<Vec<u32>> {
+fn shared_groups(layout: &Layout, file: FileId) -> Vec<Vec<u32>> {
     let targets = layout.tree().leaf_count();
     let mut shared = vec![vec![0; targets]; targets];
     for group in 0..400 * layout.tile().1 {
-        let place = |unit| layout.place(file, Source { group, unit }).expect("a unit");
+        let place = |unit| {
+            layout
+                .place(file, UnitAddress { group, unit })
+                .expect("a unit")
+        };
         let of_group: Vec<usize> = (0..layout.group_size() as u32)
             .map(|unit| place(unit).target as usize)
             .collect();
@@ -331,7 +338,7 @@ fn shared_groups(layout: &Layout, file: File) -> Vec<Vec<u32>> {
 }
 
 impl Loads {
-    fn add(&mut self, tree: &Tree, failed: usize, shared: &[u32]) {
+    fn add(&mut self, tree: &DomainTree, failed: usize, shared: &[u32]) {
         let rack = tree.leaves_below(tree.ancestor(failed, 0));
         let of = |targets: &mut dyn Iterator<Item = usize>| {
             let loads: Vec<u32> = targets.map(|target| shared[target]).collect();

@@ -7,8 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use stanchion::failure_domain::placement::{Placement, Request, SEPARATOR, Scheme};
-use stanchion::failure_domain::{Domain, Tree};
+use stanchion::failure_domain::placement::{Placement, PlacementRequest, SEPARATOR, Scheme};
+use stanchion::failure_domain::{Domain, DomainTree};
 
 /// One path a rank: racks of chassis of 16 nodes. Nodes have `ranks` ranks; if uneven, every seventh has twice as many.
 fn paths(count: usize, ranks: usize, uneven: bool) -> Vec<String> {
@@ -61,11 +61,11 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn show(name: &str, paths: &[String], request: &Request, repetitions: usize) {
+fn show(name: &str, paths: &[String], request: &PlacementRequest, repetitions: usize) {
     let place = || Placement::of_paths(paths, request).expect("the job can be placed");
     let whole = best(repetitions, || drop(std::hint::black_box(place())));
     let tree = best(repetitions, || {
-        drop(std::hint::black_box(Tree::of_ranks(paths, SEPARATOR)))
+        drop(std::hint::black_box(DomainTree::of_ranks(paths, SEPARATOR)))
     });
     let placement = place();
     let tolerance: Vec<_> = placement.tolerance().iter().map(|t| t.any).collect();
@@ -78,7 +78,7 @@ fn show(name: &str, paths: &[String], request: &Request, repetitions: usize) {
     );
 }
 
-fn show_questions(paths: &[String], request: &Request, repetitions: usize) {
+fn show_questions(paths: &[String], request: &PlacementRequest, repetitions: usize) {
     let placement = Placement::of_paths(paths, request).expect("the job can be placed");
     let racks = [0, 1].map(|index| Domain { level: 0, index });
     let verdict = best(repetitions, || {
@@ -96,22 +96,27 @@ fn show_questions(paths: &[String], request: &Request, repetitions: usize) {
 fn main() {
     let given = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let repetitions = given.unwrap_or(5);
-    let rs = Request::new(Scheme::ReedSolomon { k: 2 }, 16);
+    let rs = PlacementRequest::new(Scheme::ReedSolomon { k: 2 }, 16);
     for count in [10_000, 100_000, 1_000_000] {
         let even = paths(count, 8, false);
         let uneven = paths(count, 7, true);
         show("RS 16, k 2", &even, &rs, repetitions);
         show("RS 16, k 2, uneven", &uneven, &rs, repetitions);
-        show("XOR 8", &even, &Request::new(Scheme::Xor, 8), repetitions);
+        show(
+            "XOR 8",
+            &even,
+            &PlacementRequest::new(Scheme::Xor, 8),
+            repetitions,
+        );
         show(
             "XOR 8, uneven",
             &uneven,
-            &Request::new(Scheme::Xor, 8),
+            &PlacementRequest::new(Scheme::Xor, 8),
             repetitions,
         );
-        let pairs = Request::new(Scheme::Partner { replicas: 1 }, 2);
+        let pairs = PlacementRequest::new(Scheme::Partner { replicas: 1 }, 2);
         show("PARTNER, pairs", &even, &pairs, repetitions);
-        let rings = Request::new(Scheme::Partner { replicas: 2 }, 8);
+        let rings = PlacementRequest::new(Scheme::Partner { replicas: 2 }, 8);
         show(
             "PARTNER, 2 copies, rings of 8",
             &uneven,
@@ -122,13 +127,13 @@ fn main() {
         show(
             "RS 12, k 3, odd sizes",
             &odd,
-            &Request::new(Scheme::ReedSolomon { k: 3 }, 12),
+            &PlacementRequest::new(Scheme::ReedSolomon { k: 3 }, 12),
             1,
         );
         show(
             "PARTNER, 3 copies, odd sizes",
             &odd,
-            &Request::new(Scheme::Partner { replicas: 3 }, 8),
+            &PlacementRequest::new(Scheme::Partner { replicas: 3 }, 8),
             1,
         );
         show_questions(&even, &rs, 1);

@@ -4,8 +4,8 @@ use crate::mutate::{Choices, seal};
 use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
-use stanchion::failure_domain::Tree as Domains;
-use stanchion::failure_domain::placement::{Placement, Request, Scheme};
+use stanchion::failure_domain::DomainTree;
+use stanchion::failure_domain::placement::{Placement, PlacementRequest, Scheme};
 use stanchion::failure_domain::topology;
 use stanchion::kvtree::pack::{self, Order};
 use stanchion::kvtree::{Tree, file};
@@ -108,7 +108,7 @@ pub fn topology_paths(input: &[u8]) {
     };
     let paths: Vec<_> = text.lines().take(MOST).collect();
     bounded(input.len(), || {
-        let _ = Domains::from_paths(&paths, '/');
+        let _ = DomainTree::from_paths(&paths, '/');
         let mut choices = Choices(input);
         let copies = choices.below(4);
         for scheme in [
@@ -116,7 +116,7 @@ pub fn topology_paths(input: &[u8]) {
             Scheme::Partner { replicas: copies },
             Scheme::ReedSolomon { k: copies },
         ] {
-            let _ = Placement::of_paths(&paths, &Request::new(scheme, choices.below(9)));
+            let _ = Placement::of_paths(&paths, &PlacementRequest::new(scheme, choices.below(9)));
         }
     });
 }

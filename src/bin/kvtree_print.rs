@@ -1,4 +1,4 @@
-//! `kvtree_print`: shows a kvtree file. Options and output are those of the original command.
+//! `kvtree_print`: prints a kvtree file. Options and output are those of upstream's command.
 
 #[path = "stanchion/output.rs"]
 mod output;
@@ -21,7 +21,7 @@ Usage: kvtree_print [options] <file>
 ";
 
 #[derive(Default)]
-struct Arguments {
+struct CommandLine {
     mode: Option<OsString>,
     help: bool,
     files: Vec<OsString>,
@@ -56,9 +56,9 @@ fn usage(complaint: Option<String>) -> ExitCode {
     ExitCode::from(u8::from(failed || is_lost(printed)))
 }
 
-/// Options and files in any order; after `--` only files.
-fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
-    let mut arguments = Arguments::default();
+/// Parses options and files in any order, as getopt_long does; only files follow `--`.
+fn parse(mut words: impl Iterator<Item = OsString>) -> Result<CommandLine, String> {
+    let mut arguments = CommandLine::default();
     while let Some(word) = words.next() {
         match word.as_bytes() {
             b"--" => {
@@ -78,7 +78,7 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String>
 fn parse_long(
     word: &[u8],
     words: &mut impl Iterator<Item = OsString>,
-    arguments: &mut Arguments,
+    arguments: &mut CommandLine,
 ) -> Result<(), String> {
     let (name, value) = match word.iter().position(|&c| c == b'=') {
         Some(at) => (
@@ -102,7 +102,7 @@ fn parse_long(
 fn parse_short(
     letters: &[u8],
     words: &mut impl Iterator<Item = OsString>,
-    arguments: &mut Arguments,
+    arguments: &mut CommandLine,
 ) -> Result<(), String> {
     let unknown = || unknown(&[b"-", letters].concat());
     match letters {
@@ -127,7 +127,7 @@ fn show(path: &Path, mode: Mode) -> ExitCode {
     if let Err(cause) = file::read_file(path, tree.edit()) {
         let path = path.display();
         let _ = output::print(format_args!("ERROR: Failed to read file: `{path}'\n"));
-        output::complain(format_args!("kvtree_print: {cause}\n"));
+        output::print_error(format_args!("kvtree_print: {cause}\n"));
         return ExitCode::FAILURE;
     }
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -138,13 +138,13 @@ fn show(path: &Path, mode: Mode) -> ExitCode {
         }
     });
     let ended = written.and_then(|()| out.flush());
-    ExitCode::from(u8::from(is_lost(output::written(ended))))
+    ExitCode::from(u8::from(is_lost(output::check_written(ended))))
 }
 
-/// Whether something could not be printed; says why.
+/// Whether output was lost; if so, prints the cause.
 fn is_lost(printed: Result<(), String>) -> bool {
     let lost = printed.as_ref().err();
     lost.iter()
-        .for_each(|cause| output::complain(format_args!("kvtree_print: {cause}\n")));
+        .for_each(|cause| output::print_error(format_args!("kvtree_print: {cause}\n")));
     lost.is_some()
 }

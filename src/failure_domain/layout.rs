@@ -1,51 +1,52 @@
-//! Layouts: the target and the frame of every unit of every group, and back, by arithmetic.
+//! Layouts: maps each unit of each parity group to a target and a frame on it, and back, without tables.
 //!
-//! Tiles of `rows` times P targets hold whole groups. In a tile, unit u of group g has the number g * G + u; its
-//! digits, the first in the number of children of the root, the next in that of a rack and so on, lead from the root
-//! down to its target, so that G units in a row spread evenly over the domains of every level. Each domain permutes
-//! its children (`turns`), which spreads the load of a rebuild and leaves the counts as they are. Where the real tree
-//! has more children than the symmetric one, the permutation picks those that are used.
+//! A tile is `rows` frames on each of the P targets and holds whole groups. Unit u of group g in a tile has the number
+//! g * G + u. Its digits in a mixed radix (the children of the root, the children of a rack, ...) select a child at
+//! each level, from the root down to the target. So G consecutive units spread evenly over the domains of every level.
+//! Each domain then permutes its children (`declustering`): this spreads the load of a rebuild and does not change how
+//! many units a domain holds. If a domain has more children than the symmetric tree, the permutation picks those in
+//! use.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::divisor::Divisor;
+use super::declustering::{Declustering, Siblings, TilePermutations};
+use super::fast_division::Divisor;
+use super::level_plan::Spread;
 use super::permutation::{domain_key, keyed, motr};
-use super::plan::Spread;
-use super::turns::{Below, Turning, Turns};
-use super::{Domain, Error, Plan, Result, Tolerance, Tree, Units};
+use super::{Domain, DomainTree, Error, GroupTolerance, LevelPlan, Result, Units};
 
-/// How the children of a domain are permuted.
+/// Which permutation each domain applies to its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Differently in every domain, as `turns` tells.
+pub enum PermutationMode {
+    /// A different one in every domain, chosen by `declustering`.
     #[default]
     Declustered,
-    /// As Motr does: alike in all domains with as many children.
+    /// Motr's: the same one in all domains with the same number of children.
     Motr,
 }
 
-/// What a layout is made from, next to the tree.
+/// The parameters of a layout, apart from the tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
+pub struct LayoutSettings<'a> {
     pub units: Units,
-    pub mode: Mode,
+    pub mode: PermutationMode,
     pub seed: [u64; 2],
-    /// Levels above are left out.
+    /// Levels above this one do not take part.
     pub first_level: usize,
-    /// What shall be tolerated in each level of the tree; levels for which this cannot be met are left out.
+    /// Failures to tolerate in each level of the tree. Levels that cannot meet their number are left out.
     pub tolerance: Option<&'a [u32]>,
-    /// Fill domains as far as they hold units, where the symmetric tree is too small for a group.
+    /// Use `water_filling` if the symmetric tree is too small for a group.
     pub water_filling: bool,
 }
 
-impl Settings<'_> {
+impl LayoutSettings<'_> {
     pub fn new(units: Units) -> Self {
-        Settings {
+        LayoutSettings {
             units,
-            mode: Mode::default(),
+            mode: PermutationMode::default(),
             seed: [0, 0],
             first_level: 0,
             tolerance: None,
@@ -54,82 +55,85 @@ impl Settings<'_> {
     }
 }
 
-/// What is laid out; each file has its own permutations.
+/// Identifies the file that is laid out (Motr's gfid); every file has its own permutations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct File {
+pub struct FileId {
     pub container: u64,
     pub key: u64,
 }
 
+/// Where a unit is stored: the frame of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct TargetAddress {
     pub target: u64,
     pub frame: u64,
 }
 
+/// Which unit: its parity group, and its index there (data, then parity, then spares).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source {
+pub struct UnitAddress {
     pub group: u64,
     pub unit: u32,
 }
 
 #[derive(Clone, Debug)]
 pub struct Layout {
-    tree: Arc<Tree>,
-    plan: Plan,
-    branches: Vec<Branch>,
+    tree: Arc<DomainTree>,
+    plan: LevelPlan,
+    levels: Vec<KeptLevel>,
     units: Units,
-    /// Units of a group.
+    /// Units per group (G).
     group: u64,
-    /// Of a tile: frames on each target, and groups.
+    /// Frames on each target per tile.
     rows: u64,
+    /// Groups per tile.
     groups: u64,
-    mode: Mode,
+    mode: PermutationMode,
     seed: [u64; 2],
-    turns: Turns,
+    declustering: Declustering,
 }
 
-/// How a kept level hangs below the one kept above it.
+/// A level that takes part, and the next one above it that does.
 #[derive(Clone, Copy, Debug)]
-struct Branch {
+struct KeptLevel {
     level: usize,
     above: Option<usize>,
-    /// The children of every domain above, if all have as many: then arithmetic replaces the tree.
+    /// The number of children, if it is the same for all domains above: then arithmetic replaces tree lookups.
     children: Option<Divisor>,
-    /// The children in the symmetric tree.
+    /// The number of children in the symmetric tree.
     degree: Divisor,
 }
 
-/// Permutations that stay the same within a file.
+/// Permutations that depend on the file but not on the tile, for `water_filling`.
 #[derive(Clone, Copy)]
-pub(super) enum Shuffle {
+pub(super) enum FilePermutations {
     Keyed(u64),
     Motr(u64),
 }
 
-impl Shuffle {
-    /// Of the children, in level `level`, of a domain.
+impl FilePermutations {
+    /// Permutes the children of domain `parent`, which are in level `level`.
     pub(super) fn forward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
         match self {
-            Shuffle::Keyed(tile) => {
+            FilePermutations::Keyed(tile) => {
                 keyed::forward(domain_key(tile, level, parent), size as u32, value)
             }
-            Shuffle::Motr(state) => motr::forward(state, size as u32, value),
+            FilePermutations::Motr(state) => motr::forward(state, size as u32, value),
         }
     }
 
     pub(super) fn backward(self, level: usize, parent: usize, size: usize, value: u32) -> u32 {
         match self {
-            Shuffle::Keyed(tile) => {
+            FilePermutations::Keyed(tile) => {
                 keyed::backward(domain_key(tile, level, parent), size as u32, value)
             }
-            Shuffle::Motr(state) => motr::backward(state, size as u32, value),
+            FilePermutations::Motr(state) => motr::backward(state, size as u32, value),
         }
     }
 }
 
-impl Branch {
-    fn all(tree: &Tree, plan: &Plan) -> Vec<Branch> {
+impl KeptLevel {
+    fn all(tree: &DomainTree, plan: &LevelPlan) -> Vec<KeptLevel> {
         let levels = plan.levels();
         let above = std::iter::once(None).chain(levels.iter().copied().map(Some));
         let pairs = levels.iter().copied().zip(above);
@@ -140,7 +144,7 @@ impl Branch {
                 let mut counts = tree.fan_outs(above, level);
                 let first = counts.next().unwrap_or(0);
                 let is_uniform = counts.all(|count| count == first);
-                Branch {
+                KeptLevel {
                     level,
                     above,
                     children: is_uniform.then(|| Divisor::new(first as u32)),
@@ -152,10 +156,10 @@ impl Branch {
 }
 
 impl Layout {
-    pub fn new(tree: Arc<Tree>, settings: &Settings) -> Result<Layout> {
+    pub fn new(tree: Arc<DomainTree>, settings: &LayoutSettings) -> Result<Layout> {
         let group = settings.units.total()?;
-        let plan = Plan::new(&tree, settings)?;
-        if settings.mode == Mode::Motr {
+        let plan = LevelPlan::new(&tree, settings)?;
+        if settings.mode == PermutationMode::Motr {
             check_fan_out(&tree, plan.levels())?;
         }
         let (rows, groups) = match plan.symmetric() {
@@ -165,10 +169,9 @@ impl Layout {
             }
             None => (1, 1),
         };
-        let turns = Turns::new(plan.symmetric(), group, rows, settings.seed);
         Ok(Layout {
-            turns,
-            branches: Branch::all(&tree, &plan),
+            declustering: Declustering::new(plan.symmetric(), group, rows, settings.seed),
+            levels: KeptLevel::all(&tree, &plan),
             tree,
             plan,
             units: settings.units,
@@ -180,11 +183,11 @@ impl Layout {
         })
     }
 
-    pub fn tree(&self) -> &Arc<Tree> {
+    pub fn tree(&self) -> &Arc<DomainTree> {
         &self.tree
     }
 
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &LevelPlan {
         &self.plan
     }
 
@@ -192,29 +195,32 @@ impl Layout {
         self.units
     }
 
-    /// How many units a group has.
+    /// The number of units in a group (G).
     pub fn group_size(&self) -> u64 {
         self.group
     }
 
-    /// How many frames of each target, and how many groups, a tile has.
+    /// The size of a tile: frames on each target, and groups.
     pub fn tile(&self) -> (u64, u64) {
         (self.rows, self.groups)
     }
 
-    /// Tolerance in each level that is kept.
-    pub fn tolerance(&self) -> Result<Tolerance> {
+    /// Tolerance in each level that takes part.
+    pub fn tolerance(&self) -> Result<GroupTolerance> {
         self.plan.spread.tolerance(self.units)
     }
 
-    pub fn place(&self, file: File, source: Source) -> Result<Place> {
+    /// The target and frame that store a unit.
+    pub fn place(&self, file: FileId, source: UnitAddress) -> Result<TargetAddress> {
         let (unit, units) = (source.unit, self.group);
         if u64::from(unit) >= units {
             return Err(Error::NoUnit { unit, units });
         }
         let symmetric = match &self.plan.spread {
             Spread::Even(symmetric) => symmetric,
-            Spread::Filled(water) => return water.place(self, self.shuffle(file), source),
+            Spread::Filled(filling) => {
+                return filling.place(self, self.file_permutations(file), source);
+            }
         };
         let tile = source.group / self.groups;
         let number = source.group % self.groups * units + u64::from(unit);
@@ -224,46 +230,48 @@ impl Layout {
             .and_then(|frame| frame.checked_add(row));
         let frame = frame.ok_or(Error::TooLarge)?;
         let mut target = 0;
-        let mut turning = self.turning(file, tile, frame);
-        let mut rest = turning.moved_on((number % symmetric.targets()) as u32);
-        for (step, branch) in self.branches.iter().enumerate() {
+        let mut permutations = self.tile_permutations(file, tile, frame);
+        let mut rest = permutations.shift((number % symmetric.targets()) as u32);
+        for (step, level) in self.levels.iter().enumerate() {
             if step == 1 {
-                rest = turning.walked_on(target, rest);
+                rest = permutations.rotate(target, rest);
             }
-            let (below, start) = self.below(step, target);
+            let (siblings, start) = self.siblings(step, target);
             let digit;
-            (rest, digit) = branch.degree.divide(rest);
-            target = start + turning.forward(below, digit) as usize;
+            (rest, digit) = level.degree.divide(rest);
+            target = start + permutations.forward(siblings, digit) as usize;
         }
         let target = target as u64;
-        Ok(Place { target, frame })
+        Ok(TargetAddress { target, frame })
     }
 
-    /// `None` if no unit is there.
-    pub fn source(&self, file: File, place: Place) -> Result<Option<Source>> {
+    /// The unit stored in a frame of a target; `None` if the frame is not used.
+    pub fn source(&self, file: FileId, place: TargetAddress) -> Result<Option<UnitAddress>> {
         let (target, targets) = (place.target, self.tree.leaf_count() as u64);
         if target >= targets {
             return Err(Error::NoTarget { target, targets });
         }
         let symmetric = match &self.plan.spread {
             Spread::Even(symmetric) => symmetric,
-            Spread::Filled(water) => return water.source(self, self.shuffle(file), place),
+            Spread::Filled(filling) => {
+                return filling.source(self, self.file_permutations(file), place);
+            }
         };
         let tile = place.frame / self.rows;
-        let mut path: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.branches.len());
+        let mut path: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.levels.len());
         let mut index = target as usize;
         for step in (0..path.len()).rev() {
             path[step] = index;
             index = self.parent(step, index);
         }
-        let mut turning = self.turning(file, tile, place.frame);
-        // The place of the domain of the first level, and the place inside of it.
+        let mut permutations = self.tile_permutations(file, tile, place.frame);
+        // The digit of the first level, and the number that the digits below it form.
         let (mut first, mut inside) = (0, 0);
         let (mut parent, mut weight) = (0, 1);
         for (step, &child) in path.iter().enumerate() {
-            let (below, start) = self.below(step, parent);
-            let degree = below.degree.value();
-            let digit = turning.backward(below, (child - start) as u32);
+            let (siblings, start) = self.siblings(step, parent);
+            let degree = siblings.degree.value();
+            let digit = permutations.backward(siblings, (child - start) as u32);
             if digit >= degree {
                 return Ok(None);
             }
@@ -275,65 +283,70 @@ impl Layout {
             }
             parent = child;
         }
-        let inside = turning.walked_back(path[0], inside);
-        let number = turning.moved_off(inside * symmetric.degrees()[0] + first);
+        let inside = permutations.unrotate(path[0], inside);
+        let number = permutations.unshift(inside * symmetric.degrees()[0] + first);
         let number = place.frame % self.rows * symmetric.targets() + u64::from(number);
         let group = tile
             .checked_mul(self.groups)
             .and_then(|group| group.checked_add(number / self.group));
-        Ok(Some(Source {
+        Ok(Some(UnitAddress {
             group: group.ok_or(Error::TooLarge)?,
             unit: (number % self.group) as u32,
         }))
     }
 
-    /// A step down from a domain, and where its children begin.
-    fn below(&self, step: usize, parent: usize) -> (Below, usize) {
+    /// The children of a domain, and the index of the first.
+    fn siblings(&self, step: usize, parent: usize) -> (Siblings, usize) {
         let children = self.children(step, parent);
-        let below = Below {
+        let siblings = Siblings {
             step,
-            level: self.branches[step].level,
-            degree: self.branches[step].degree,
+            level: self.levels[step].level,
+            degree: self.levels[step].degree,
             parent,
             children: children.len() as u32,
         };
-        (below, children.start)
+        (siblings, children.start)
     }
 
-    fn turning(&self, file: File, tile: u64, frame: u64) -> Turning<'_> {
+    fn tile_permutations(&self, file: FileId, tile: u64, frame: u64) -> TilePermutations<'_> {
         match self.mode {
-            Mode::Motr => Turning::Motr(motr::state(self.seed, file.container, file.key, tile)),
-            Mode::Declustered => Turning::Keyed(self.turns.turned(file, tile, frame)),
+            PermutationMode::Motr => {
+                TilePermutations::Motr(motr::state(self.seed, file.container, file.key, tile))
+            }
+            PermutationMode::Declustered => {
+                TilePermutations::Keyed(self.declustering.permutations(file, tile, frame))
+            }
         }
     }
 
-    /// The domains of a kept level, by its place among them, below one of the level kept above it. The root is 0.
+    /// The children of a domain, counting only levels that take part: `step` is the index of the children's level among
+    /// these, `parent` an index in the level before it (0 for the root).
     pub(super) fn children(&self, step: usize, parent: usize) -> Range<usize> {
-        let branch = &self.branches[step];
-        match branch.children {
+        let here = &self.levels[step];
+        match here.children {
             Some(children) => {
                 let children = children.value() as usize;
                 parent * children..(parent + 1) * children
             }
             None => {
-                let parent = branch.above.map(|level| Domain {
+                let parent = here.above.map(|level| Domain {
                     level,
                     index: parent,
                 });
-                self.tree.below(parent, branch.level)
+                self.tree.below(parent, here.level)
             }
         }
     }
 
-    /// The other way around.
+    /// The parent of a domain, with indices as in [`Layout::children`].
     pub(super) fn parent(&self, step: usize, child: usize) -> usize {
-        let branch = &self.branches[step];
-        match (branch.above, branch.children) {
+        let here = &self.levels[step];
+        match (here.above, here.children) {
             (None, _) => 0,
             (_, Some(children)) => children.divide(child as u32).0 as usize,
             (Some(above), None) => {
                 let child = Domain {
-                    level: branch.level,
+                    level: here.level,
                     index: child,
                 };
                 self.tree.above(child, above).index
@@ -341,16 +354,20 @@ impl Layout {
         }
     }
 
-    /// Where there are no tiles.
-    fn shuffle(&self, file: File) -> Shuffle {
+    /// Water-filled layouts have no tiles: a file has one permutation per domain.
+    fn file_permutations(&self, file: FileId) -> FilePermutations {
         match self.mode {
-            Mode::Motr => Shuffle::Motr(motr::state(self.seed, file.container, file.key, 0)),
-            Mode::Declustered => Shuffle::Keyed(self.turns.key(file)),
+            PermutationMode::Motr => {
+                FilePermutations::Motr(motr::state(self.seed, file.container, file.key, 0))
+            }
+            PermutationMode::Declustered => {
+                FilePermutations::Keyed(self.declustering.file_key(file))
+            }
         }
     }
 }
 
-fn check_fan_out(tree: &Tree, levels: &[usize]) -> Result<()> {
+fn check_fan_out(tree: &DomainTree, levels: &[usize]) -> Result<()> {
     let mut above = None;
     for &level in levels {
         let children = tree.fan_outs(above, level).max().unwrap_or(0);

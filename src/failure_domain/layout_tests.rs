@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use super::*;
 
 mod errors;
-mod filled;
 mod levels;
 mod load;
 mod maps;
-mod repair;
+mod sparing;
+mod water_filling;
 
-pub(super) const FILE: File = File {
+pub(super) const FILE: FileId = FileId {
     container: 7,
     key: 9,
 };
@@ -26,34 +26,34 @@ pub(super) fn units(data: u32, parity: u32, spare: u32) -> Units {
     }
 }
 
-/// Every domain of a level has as many children.
-pub(super) fn regular(degrees: &[u32]) -> Arc<Tree> {
+/// A symmetric tree.
+pub(super) fn regular(degrees: &[u32]) -> Arc<DomainTree> {
     let mut width = 1;
     let levels = degrees.iter().map(|&degree| {
         let level = vec![degree; width];
         width *= degree as usize;
         level
     });
-    Arc::new(Tree::from_degrees(&levels.collect::<Vec<_>>()).unwrap())
+    Arc::new(DomainTree::from_degrees(&levels.collect::<Vec<_>>()).unwrap())
 }
 
-/// Racks with so many targets.
-fn racks(sizes: &[u32]) -> Arc<Tree> {
+/// Racks with these numbers of targets.
+fn racks(sizes: &[u32]) -> Arc<DomainTree> {
     let degrees = [vec![sizes.len() as u32], sizes.to_vec()];
-    Arc::new(Tree::from_degrees(&degrees).unwrap())
+    Arc::new(DomainTree::from_degrees(&degrees).unwrap())
 }
 
-pub(super) fn layout(tree: &Arc<Tree>, units: Units) -> Layout {
-    Layout::new(tree.clone(), &Settings::new(units)).unwrap()
+pub(super) fn layout(tree: &Arc<DomainTree>, units: Units) -> Layout {
+    Layout::new(tree.clone(), &LayoutSettings::new(units)).unwrap()
 }
 
-pub(super) fn targets_of(layout: &Layout, file: File, group: u64) -> Vec<usize> {
-    let place = |unit| layout.place(file, Source { group, unit }).unwrap();
+pub(super) fn targets_of(layout: &Layout, file: FileId, group: u64) -> Vec<usize> {
+    let place = |unit| layout.place(file, UnitAddress { group, unit }).unwrap();
     let all = 0..layout.group_size() as u32;
     all.map(|unit| place(unit).target as usize).collect()
 }
 
-fn units_below(tree: &Tree, domain: Domain, targets: &[usize]) -> u64 {
+fn units_below(tree: &DomainTree, domain: Domain, targets: &[usize]) -> u64 {
     let leaves = tree.leaves_below(domain);
     targets.iter().filter(|leaf| leaves.contains(leaf)).count() as u64
 }
@@ -71,8 +71,8 @@ fn degrees(depth: usize, seed: &[u32]) -> Vec<Vec<u32>> {
 }
 
 prop_compose! {
-    pub(super) fn any_tree()(depth in 1_usize..5, seed in prop::collection::vec(1_u32..5, 1..9)) -> Arc<Tree> {
-        Arc::new(Tree::from_degrees(&degrees(depth, &seed)).unwrap())
+    pub(super) fn any_tree()(depth in 1_usize..5, seed in prop::collection::vec(1_u32..5, 1..9)) -> Arc<DomainTree> {
+        Arc::new(DomainTree::from_degrees(&degrees(depth, &seed)).unwrap())
     }
 }
 

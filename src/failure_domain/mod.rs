@@ -1,49 +1,62 @@
-//! Failure domains: what fails together, and how to spread things so that failures are survived.
+//! Failure domains: what fails together, and how to spread data so that the failures are survived.
 //!
-//! `tree` describes the domains. The other parts stand on it.
+//! `tree` describes the domains (racks, chassis, nodes). Two things are built on it:
 //!
-//! A layout spreads groups of N data, K parity and S spare units over the targets of a tree. `symmetric` is the
-//! symmetric tree it works in and what that tolerates; `plan` decides which levels take part; `layout` maps units to
-//! targets and back, through a `permutation` in every domain that `turns` and `walk` change, or by `water` where a small domain leaves no symmetric
-//! tree. `failures` says whether counted failures are survived, `failed` the same for named domains, `repair` which
-//! spare takes a lost unit.
+//! ```text
+//! layout:     DomainTree + N data, K parity, S spares → LevelPlan → Layout → unit ↔ target
+//! placement:  one path per rank → DomainTree → Placement → members of each set
+//! ```
 //!
-//! `placement` chooses the sets of a job's ranks, which `topology` tells apart; `survival` says which failures they
-//! survive, `report` and `picture` show it.
+//! **Layouts** (Motr's fault-tolerant layout). `level_plan` chooses the levels that take part; `symmetric` computes
+//! the tolerance on the symmetric tree that is left, `water_filling` on domains too uneven for one. `layout` maps
+//! units to targets and back. `declustering` and `rotation` pick the `permutation` of each domain, so that a rebuild
+//! loads all survivors alike. `failure_counts` and `failed_domains` decide whether failures are survived; `sparing`
+//! assigns spare units to lost ones.
+//!
+//! **Placement** chooses the sets of a job's ranks; `topology` finds the path of a rank. `survival` lists the failures
+//! that lose data, `rebuild_load` computes what survivors send, `report` (JSON) and `svg` show all of it.
 #![forbid(unsafe_code)]
 
-mod divisor;
-mod failed;
-pub mod failures;
+mod declustering;
+mod failed_domains;
+pub mod failure_counts;
+mod fast_division;
 pub mod layout;
 #[cfg(test)]
 mod layout_tests;
+pub mod level_plan;
 mod permutation;
-mod picture;
 pub mod placement;
-pub mod plan;
-pub mod repair;
+mod rebuild_load;
 mod report;
-mod report_load;
+mod rotation;
+pub mod sparing;
 mod survival;
 #[cfg(test)]
 mod survival_tests;
+mod svg;
 pub mod symmetric;
 pub mod topology;
 pub mod tree;
-mod turns;
 #[cfg(test)]
 mod verdict_tests;
-mod walk;
-mod water;
+mod water_filling;
 
-pub use failures::{Test, Verdict};
-pub use layout::{File, Layout, Mode, Place, Settings, Source};
+pub use failure_counts::{FailureTest, LossVerdict};
+pub use layout::{FileId, Layout, LayoutSettings, PermutationMode, TargetAddress, UnitAddress};
+pub use level_plan::{LevelPlan, LevelState};
 pub use placement::Placement;
-pub use plan::{Plan, State};
 pub use survival::Scenario;
-pub use symmetric::{Symmetric, Tolerance, Units};
-pub use tree::{Domain, Tree};
+pub use symmetric::{GroupTolerance, SymmetricTree, Units};
+pub use tree::{Domain, DomainTree};
+
+// Former names, until the callers in other modules use the new ones.
+pub use self::failure_counts as failures;
+pub use self::{
+    DomainTree as Tree, FailureTest as Test, FileId as File, LayoutSettings as Settings,
+    LevelPlan as Plan, LevelState as State, LossVerdict as Verdict, PermutationMode as Mode,
+    SymmetricTree as Symmetric, TargetAddress as Place, UnitAddress as Source,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -70,7 +83,7 @@ pub enum Error {
     Childless { level: usize, index: usize },
     #[error("the tree has more than 2^32 - 1 domains in a level")]
     TooWide,
-    #[error("a group needs a data unit and has at most 2^32 - 1 units")]
+    #[error("a group needs at least one data unit and at most 2^32 - 1 units in all")]
     GroupSize,
     #[error("a group has {units} units, but there are only {targets} targets to put them on")]
     TooFewTargets { units: u64, targets: u64 },
@@ -96,7 +109,7 @@ pub enum Error {
     NoUnit { unit: u32, units: u64 },
     #[error("there is no target {target}, only {targets}")]
     NoTarget { target: u64, targets: u64 },
-    #[error("a number of a group or a frame is too large")]
+    #[error("the number of a group or a frame is too large")]
     TooLarge,
     #[error("Motr's permutations are for up to 65535 children, level {level} has {children}")]
     FanOut { level: usize, children: usize },
@@ -110,7 +123,7 @@ pub enum Error {
     TooManyVectors,
     #[error("there is no domain {path:?}")]
     NoPath { path: String },
-    #[error("path {index} is no UTF-8 text")]
+    #[error("path {index} is not UTF-8")]
     NotText { index: usize },
     #[error("{what} cannot be {value}")]
     NoChoice { what: &'static str, value: u32 },
@@ -122,15 +135,16 @@ pub enum Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// About what a tree and the placement of its ranks take at most while they are made, for each path.
+/// Upper estimate of the memory that building a tree and a placement takes for each path.
 const BYTES_PER_PATH: usize = 512;
 
-/// Fails unless there is memory for a tree of so many paths. Making it takes many buffers that grow with their number: to ask
-/// for all of them at once, and give that back, is the one moment at which nothing has to be undone.
+/// Fails unless there is memory for a tree of `paths` paths. Building it allocates many buffers that grow with the
+/// number of paths; one trial allocation of their total, before anything exists that would have to be undone, replaces
+/// a check of each.
 pub fn check_memory(paths: usize) -> Result<()> {
-    let mut all: Vec<u8> = Vec::new();
-    let room = all.try_reserve_exact(paths.saturating_mul(BYTES_PER_PATH));
-    // Without it the compiler may leave the request out.
-    std::hint::black_box(&all);
-    room.map_err(|_| Error::Memory)
+    let mut trial: Vec<u8> = Vec::new();
+    let reserved = trial.try_reserve_exact(paths.saturating_mul(BYTES_PER_PATH));
+    // Keeps the compiler from removing the allocation.
+    std::hint::black_box(&trial);
+    reserved.map_err(|_| Error::Memory)
 }

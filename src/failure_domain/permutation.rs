@@ -1,14 +1,15 @@
-//! Bijections of 0..n, one for each domain of each tile, which say where its children stand in the symmetric tree.
+//! Permutations of 0..n, one for each domain of each tile: they assign the children of a domain to the positions of the
+//! symmetric tree.
 //!
-//! `keyed` takes O(1) both ways: up to 16 children by one of some shuffles that were drawn beforehand, turned before and
-//! after; more by a small Feistel network, walked until it ends inside. `motr` is what Motr computes: a table of n
-//! numbers for each tile, decoded once and kept by the thread.
+//! `keyed` takes O(1) both ways. Up to 16 children use one of 256 precomputed permutations, rotated before and after;
+//! more use a Feistel network with cycle walking (applied again until the result is below n). `motr` reproduces Motr's:
+//! a table of n numbers for each tile, decoded on first use and cached per thread.
 
-/// Up to so many children are shuffled.
+/// Up to this many children, permutations are precomputed.
 const SMALL: u32 = 16;
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Odd numbers without a pattern: from the digits of the golden ratio, e, pi, and the square roots of 2, 3 and 5.
+/// Odd constants from the digits of the golden ratio, e, pi, and the square roots of 2, 3 and 5.
 const KEYS: [u64; 6] = [
     GOLDEN,
     0xadf8_5458_a2bb_4a9b,
@@ -18,7 +19,7 @@ const KEYS: [u64; 6] = [
     0x8f1b_bcdc_bfa5_3e0b,
 ];
 
-/// A bijection of the 64-bit numbers in which every bit depends on all (the finalizer of SplitMix64).
+/// The finalizer of SplitMix64: a bijection in which every output bit depends on every input bit.
 pub(super) const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -32,12 +33,12 @@ pub(super) fn file_key(seed: u64, container: u64, key: u64) -> u64 {
         .wrapping_add(key.wrapping_mul(KEYS[1]))
 }
 
-/// The key of a tile, or of a round of them, below the key of its file.
-pub(super) fn later_key(file: u64, number: u64) -> u64 {
+/// The key of a tile or of a round of tiles, derived from that of its file.
+pub(super) fn tile_key(file: u64, number: u64) -> u64 {
     mix(file.wrapping_add(number.wrapping_mul(KEYS[2])))
 }
 
-/// The key of a domain below the key of its tile.
+/// The key of a domain, derived from that of its tile.
 pub(super) fn domain_key(tile: u64, level: usize, index: usize) -> u64 {
     mix(tile ^ ((level as u64) << 48 | index as u64).wrapping_mul(GOLDEN))
 }
@@ -47,40 +48,41 @@ pub(super) mod keyed {
 
     pub(in super::super) fn forward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=SMALL => Shuffle::new(key, size).forward(value),
+            0..=SMALL => SmallPermutation::new(key, size).forward(value),
             _ => Feistel::new(key, size).walk(value, Feistel::forward),
         }
     }
 
     pub(in super::super) fn backward(key: u64, size: u32, value: u32) -> u32 {
         match size {
-            0..=SMALL => Shuffle::new(key, size).backward(value),
+            0..=SMALL => SmallPermutation::new(key, size).backward(value),
             _ => Feistel::new(key, size).walk(value, Feistel::backward),
         }
     }
 
-    /// How many there are of each size.
-    const DRAWN: usize = 256;
-    static SHUFFLES: [[Drawn; DRAWN]; SMALL as usize + 1] = all_shuffles();
+    /// Precomputed permutations of each size.
+    const PRECOMPUTED: usize = 256;
+    static PERMUTATIONS: [[PackedPermutation; PRECOMPUTED]; SMALL as usize + 1] =
+        all_permutations();
 
-    /// Number i has bits 4 i and up; and the other way around.
+    /// A permutation and its inverse: the image of i is in bits 4 i to 4 i + 3.
     #[derive(Clone, Copy)]
-    struct Drawn {
+    struct PackedPermutation {
         forward: u64,
         backward: u64,
     }
 
-    const fn all_shuffles() -> [[Drawn; DRAWN]; SMALL as usize + 1] {
-        let none = Drawn {
+    const fn all_permutations() -> [[PackedPermutation; PRECOMPUTED]; SMALL as usize + 1] {
+        let none = PackedPermutation {
             forward: 0,
             backward: 0,
         };
-        let mut all = [[none; DRAWN]; SMALL as usize + 1];
+        let mut all = [[none; PRECOMPUTED]; SMALL as usize + 1];
         let mut size = 0;
         while size < all.len() {
             let mut number = 0;
-            while number < DRAWN {
-                all[size][number] = shuffle(size, (size * DRAWN + number) as u64);
+            while number < PRECOMPUTED {
+                all[size][number] = shuffle(size, (size * PRECOMPUTED + number) as u64);
                 number += 1;
             }
             size += 1;
@@ -88,29 +90,29 @@ pub(super) mod keyed {
         all
     }
 
-    /// Swaps each place with one that is not after it, the last place first.
-    const fn shuffle(size: usize, seed: u64) -> Drawn {
+    /// A Fisher-Yates shuffle.
+    const fn shuffle(size: usize, seed: u64) -> PackedPermutation {
         let mut values = [0; SMALL as usize];
-        let mut drawn = Drawn {
+        let mut packed = PackedPermutation {
             forward: 0,
             backward: 0,
         };
         let mut random = mix(GOLDEN ^ seed);
         let mut left = size;
-        // Values are put in as they are swapped to the end; a place that nothing was swapped to has its own.
+        // `values` records only positions that were swapped: see `value_at`.
         while left > 0 {
             left -= 1;
             random = mix(random.wrapping_add(GOLDEN));
             let other = (((random >> 32) * (left as u64 + 1)) >> 32) as usize;
             let value = value_at(&values, other);
             values[other] = value_at(&values, left) + 1;
-            drawn.forward |= (value as u64) << (4 * left);
-            drawn.backward |= (left as u64) << (4 * value);
+            packed.forward |= (value as u64) << (4 * left);
+            packed.backward |= (left as u64) << (4 * value);
         }
-        drawn
+        packed
     }
 
-    /// One more than the value is kept, 0 for the place's own.
+    /// Entries hold the value plus one; 0 means that the position still has its own value.
     const fn value_at(values: &[usize], place: usize) -> usize {
         match values[place] {
             0 => place,
@@ -118,19 +120,20 @@ pub(super) mod keyed {
         }
     }
 
-    struct Shuffle {
-        drawn: Drawn,
+    /// A precomputed permutation, rotated by `before` first and by `after` last.
+    struct SmallPermutation {
+        packed: PackedPermutation,
         size: u32,
         before: u32,
         after: u32,
     }
 
-    impl Shuffle {
+    impl SmallPermutation {
         /// `size` is at most SMALL.
-        fn new(key: u64, size: u32) -> Shuffle {
+        fn new(key: u64, size: u32) -> SmallPermutation {
             let part = |bits: u64| (((bits & 0xffff) * u64::from(size)) >> 16) as u32;
-            Shuffle {
-                drawn: SHUFFLES[size.min(SMALL) as usize][(key >> 48) as usize % DRAWN],
+            SmallPermutation {
+                packed: PERMUTATIONS[size.min(SMALL) as usize][(key >> 48) as usize % PRECOMPUTED],
                 size,
                 before: part(key),
                 after: part(key >> 16),
@@ -138,26 +141,27 @@ pub(super) mod keyed {
         }
 
         fn forward(&self, value: u32) -> u32 {
-            let value = moved_on(value, self.before, self.size);
-            let value = (self.drawn.forward >> (4 * value)) as u32 % SMALL;
-            moved_on(value, self.after, self.size)
+            let value = add_modulo(value, self.before, self.size);
+            let value = (self.packed.forward >> (4 * value)) as u32 % SMALL;
+            add_modulo(value, self.after, self.size)
         }
 
         fn backward(&self, value: u32) -> u32 {
-            let value = moved_on(value, self.size - self.after, self.size);
-            let value = (self.drawn.backward >> (4 * value)) as u32 % SMALL;
-            moved_on(value, self.size - self.before, self.size)
+            let value = add_modulo(value, self.size - self.after, self.size);
+            let value = (self.packed.backward >> (4 * value)) as u32 % SMALL;
+            add_modulo(value, self.size - self.before, self.size)
         }
     }
 
-    /// A bijection of pairs, of which there are as many as `size` or a few more. In turns, one half is moved on by a
-    /// random function of the other.
+    /// A Feistel network on pairs (high, low). Their number is `size` or slightly more. Rounds alternate: each adds a
+    /// pseudo-random function of one half to the other.
     struct Feistel {
         keys: [u64; KEYS.len()],
         size: u32,
-        /// How many values each half has; and the bits of the lower one.
+        /// The number of values of each half.
         high: u32,
         low: u32,
+        /// The width of the lower half.
         bits: u32,
     }
 
@@ -174,6 +178,7 @@ pub(super) mod keyed {
             }
         }
 
+        /// Cycle walking: repeats the step until the value is below `size`.
         fn walk(&self, value: u32, step: impl Fn(&Feistel, u32) -> u32) -> u32 {
             let mut value = step(self, value);
             while value >= self.size {
@@ -185,8 +190,8 @@ pub(super) mod keyed {
         fn forward(&self, value: u32) -> u32 {
             let (mut high, mut low) = (value >> self.bits, value & (self.low - 1));
             for keys in self.keys.chunks_exact(2) {
-                high = moved_on(high, scramble(keys[0], low, self.high), self.high);
-                low = moved_on(low, scramble(keys[1], high, self.low), self.low);
+                high = add_modulo(high, scramble(keys[0], low, self.high), self.high);
+                low = add_modulo(low, scramble(keys[1], high, self.low), self.low);
             }
             high << self.bits | low
         }
@@ -195,9 +200,9 @@ pub(super) mod keyed {
             let (mut high, mut low) = (value >> self.bits, value & (self.low - 1));
             for keys in self.keys.rchunks_exact(2) {
                 let back = scramble(keys[1], high, self.low);
-                low = moved_on(low, self.low - back, self.low);
+                low = add_modulo(low, self.low - back, self.low);
                 let back = scramble(keys[0], low, self.high);
-                high = moved_on(high, self.high - back, self.high);
+                high = add_modulo(high, self.high - back, self.high);
             }
             high << self.bits | low
         }
@@ -208,15 +213,15 @@ pub(super) mod keyed {
         (value ^ (value >> 32)) | 1
     }
 
-    /// Below `limit`, and random in both numbers.
+    /// A pseudo-random number below `limit`.
     fn scramble(key: u64, value: u32, limit: u32) -> u32 {
         let product = (u64::from(value) + 1).wrapping_mul(key);
         let bits = (product ^ (product >> 32)).wrapping_mul(GOLDEN) >> 32;
         ((bits * u64::from(limit)) >> 32) as u32
     }
 
-    /// By up to `limit`, around.
-    fn moved_on(value: u32, by: u32, limit: u32) -> u32 {
+    /// (value + by) modulo `limit`, for `by` up to `limit`.
+    fn add_modulo(value: u32, by: u32, limit: u32) -> u32 {
         let moved = u64::from(value) + u64::from(by);
         let limit = u64::from(limit);
         (if moved >= limit { moved - limit } else { moved }) as u32
@@ -229,31 +234,31 @@ pub(super) mod motr {
 
     /// The largest number of children whose permutation Motr gets right.
     pub(in super::super) const MOST: usize = 65535;
-    /// How many numbers a thread keeps before it starts anew.
-    const KEPT: usize = 1 << 21;
+    /// A thread's cache is emptied when it holds more numbers than this.
+    const MOST_CACHED: usize = 1 << 21;
 
-    struct Decoded {
+    struct DecodedPermutation {
         state: u64,
         forward: Vec<u32>,
         backward: Vec<u32>,
     }
 
     #[derive(Default)]
-    struct Cache {
-        /// By size: the tile that was used last.
-        decoded: HashMap<u32, Decoded, foldhash::fast::FixedState>,
-        kept: usize,
+    struct PermutationCache {
+        /// For each size: the permutation used last.
+        decoded: HashMap<u32, DecodedPermutation, foldhash::fast::FixedState>,
+        cached: usize,
     }
 
     thread_local! {
-        static CACHE: RefCell<Cache> = RefCell::default();
+        static CACHE: RefCell<PermutationCache> = RefCell::default();
     }
 
     fn hash(value: u64) -> u64 {
         value.wrapping_mul(0x9e37_ffff_fffc_0001)
     }
 
-    /// What the permutations of a tile start from.
+    /// The initial state of the random numbers of a tile.
     pub(in super::super) fn state(seed: [u64; 2], container: u64, key: u64, tile: u64) -> u64 {
         let tile = seed[1].wrapping_add(tile).wrapping_add(container);
         hash(seed[0].wrapping_add(key)) ^ hash(tile)
@@ -267,7 +272,7 @@ pub(super) mod motr {
         with(state, size, |decoded| decoded.backward[value as usize])
     }
 
-    fn with<T>(state: u64, size: u32, look: impl FnOnce(&Decoded) -> T) -> T {
+    fn with<T>(state: u64, size: u32, look: impl FnOnce(&DecodedPermutation) -> T) -> T {
         CACHE.with(|cache| {
             let cache = &mut *cache.borrow_mut();
             if let Some(decoded) = cache.decoded.get_mut(&size) {
@@ -276,26 +281,29 @@ pub(super) mod motr {
                 }
                 return look(decoded);
             }
-            if cache.kept > KEPT {
-                *cache = Cache::default();
+            if cache.cached > MOST_CACHED {
+                *cache = PermutationCache::default();
             }
-            cache.kept += 2 * size as usize;
-            let decoded = cache.decoded.entry(size).or_insert_with(|| Decoded {
-                state,
-                forward: vec![0; size as usize],
-                backward: vec![0; size as usize],
-            });
+            cache.cached += 2 * size as usize;
+            let decoded = cache
+                .decoded
+                .entry(size)
+                .or_insert_with(|| DecodedPermutation {
+                    state,
+                    forward: vec![0; size as usize],
+                    backward: vec![0; size as usize],
+                });
             decoded.decode(state);
             look(decoded)
         })
     }
 
-    impl Decoded {
-        /// Draws a Lehmer code and decodes it: place i gets the code's i-th number among those still free.
+    impl DecodedPermutation {
+        /// Draws a Lehmer code and decodes it: its i-th number selects the image of i among the numbers still free.
         fn decode(&mut self, state: u64) {
             self.state = state;
             let size = self.forward.len();
-            let mut free = Free::all(size);
+            let mut free = FreeNumbers::all(size);
             let mut random = state;
             for place in 0..size {
                 let number = free.take(draw(&mut random, (size - place) as u64) as usize);
@@ -305,29 +313,29 @@ pub(super) mod motr {
         }
     }
 
-    /// Below `limit`; Motr's own may, once in 2^48 draws, be `limit`.
+    /// A random number below `limit`. Motr's own function returns `limit` itself once in 2^48 draws.
     fn draw(random: &mut u64, limit: u64) -> u64 {
         *random = random.wrapping_mul(0x5_deec_e66d).wrapping_add(0xb);
         let drawn = (*random >> 16) * limit / ((1 << 48) - 1);
         drawn.min(limit - 1)
     }
 
-    /// The numbers 0..n that are still free, in a Fenwick tree of counts.
-    struct Free {
+    /// The numbers of 0..n that are still free, counted in a Fenwick tree.
+    struct FreeNumbers {
         counts: Vec<u32>,
         top: usize,
     }
 
-    impl Free {
-        fn all(size: usize) -> Free {
+    impl FreeNumbers {
+        fn all(size: usize) -> FreeNumbers {
             let lowest_bit = |place: usize| (place & place.wrapping_neg()) as u32;
-            Free {
+            FreeNumbers {
                 counts: (0..=size).map(lowest_bit).collect(),
                 top: size.checked_ilog2().map_or(0, |bits| 1 << bits),
             }
         }
 
-        /// Takes the free number that has `rank` free ones before it.
+        /// Removes and returns the free number with `rank` free ones below it.
         fn take(&mut self, rank: usize) -> usize {
             let (mut place, mut rank, mut step) = (0, rank as u32, self.top);
             while step > 0 {
@@ -363,7 +371,7 @@ pub(super) mod motr {
 
         #[test]
         fn large_permutations_are_decoded_as_small_ones() {
-            let mut free = Free::all(1000);
+            let mut free = FreeNumbers::all(1000);
             let mut slow: Vec<usize> = (0..1000).collect();
             let mut random = 5;
             for left in (1..=1000).rev() {
@@ -377,7 +385,7 @@ pub(super) mod motr {
             for size in 1..=3000 {
                 assert_eq!(backward(9, size, forward(9, size, size / 2)), size / 2);
             }
-            CACHE.with(|cache| assert!(cache.borrow().kept <= KEPT + 6000));
+            CACHE.with(|cache| assert!(cache.borrow().cached <= MOST_CACHED + 6000));
         }
     }
 }
@@ -407,7 +415,7 @@ mod tests {
         }
     }
 
-    /// How often a pair of values goes to each pair of places.
+    /// Counts how often a pair of values maps to each pair of positions.
     #[test]
     fn pairs_go_everywhere_alike() {
         for size in [2, 3, 4, 7, 8, 9, 10, 13, 16, 17, 24, 40] {

@@ -1,51 +1,53 @@
-//! Placement: which ranks form a set, so that the failures of domains are survived as far as the scheme allows.
+//! Placement: chooses which ranks form a set, so that the sets survive as many failures of domains as the scheme allows.
 //!
 //! ```text
-//! paths → Tree → choice (how many sets) → search (stride rule, bound, then exact search or swaps) → Placement
+//! paths → DomainTree → set_count → search: Assignment by the stride rule, improved up to `bound` → Placement
+//!                                          by `exhaustive` (small jobs) or `local_search`
 //! ```
 //!
-//! `rules` says what sets survive. All is computed from the tree alone and comes out the same wherever it runs, so
-//! the ranks of a job need to exchange nothing but their paths (`collect`).
+//! `evaluate` computes the tolerance of sets. The result depends on the tree and the request alone and is the same on
+//! every rank, so the ranks of a job exchange only their paths (`collective`).
 
+mod assignment;
 mod bound;
-mod choice;
-mod collect;
-mod draft;
-mod exact;
-mod rules;
+mod collective;
+mod evaluate;
+mod exhaustive;
+mod local_search;
 mod scheme;
 mod search;
-mod sets;
-mod swaps;
+mod set_count;
+mod set_sizes;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::ops::Range;
-
-use super::{Domain, Tree};
+use super::{Domain, DomainTree};
 use crate::comm;
 use crate::rankstr;
 
-pub use collect::{agree, create};
-pub(super) use rules::Rules;
-pub use rules::Tolerance;
+pub use collective::{agree, create};
+pub(super) use evaluate::Evaluator;
+pub use evaluate::Tolerance;
 pub use scheme::Scheme;
-pub use sets::Sets;
+pub use set_sizes::SetSizes;
 
-/// What sets are wanted.
+// The former name, until the callers in other modules use the new one.
+pub use self::PlacementRequest as Request;
+
+/// The sets to choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Request {
+pub struct PlacementRequest {
     pub scheme: Scheme,
-    /// How many ranks a set shall have; what it gets may differ as `choice` tells. SINGLE needs none.
+    /// The wanted number of ranks per set; `set_count` may choose another. Not used by SINGLE.
     pub set_size: usize,
-    /// For each level from the outermost: how many failures must be survived. May be shorter than the tree is deep.
+    /// For each level from the outermost: how many failures must be survived. Missing levels require 0.
     pub required: Vec<u32>,
 }
 
-impl Request {
-    /// As much tolerance as can be had.
-    pub fn new(scheme: Scheme, set_size: usize) -> Request {
-        Request {
+impl PlacementRequest {
+    /// Requires no tolerance: the placement maximizes it.
+    pub fn new(scheme: Scheme, set_size: usize) -> PlacementRequest {
+        PlacementRequest {
             scheme,
             set_size,
             required: Vec::new(),
@@ -57,13 +59,13 @@ impl Request {
 pub enum Error {
     #[error("{0} must not be NULL")]
     Null(&'static str),
-    #[error("this is not a placement")]
+    #[error("not a placement, or one that was destroyed")]
     NotAPlacement,
     #[error("{0} is not UTF-8")]
     NotText(&'static str),
     #[error("{what} is {value}, which is out of range")]
     Number { what: &'static str, value: i64 },
-    #[error("there is room for {had}, but {needed} is needed")]
+    #[error("the buffer has room for {had}, {needed} are needed")]
     Room { had: usize, needed: usize },
     #[error("the path of rank {rank} ({path:?}) has an empty part")]
     EmptyPart { rank: usize, path: String },
@@ -76,7 +78,7 @@ pub enum Error {
     },
     #[error(transparent)]
     Tree(super::Error),
-    #[error("{0:?} protects nothing, or has more parity than a set can have")]
+    #[error("{0:?} protects nothing, or has more parity than the largest set")]
     Scheme(Scheme),
     #[error("a set of {set_size} ranks cannot be protected by {scheme:?}")]
     SetSize { scheme: Scheme, set_size: usize },
@@ -133,28 +135,30 @@ impl From<super::Error> for Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The sets of a job.
+/// The sets of a job, and what they tolerate.
 pub struct Placement {
-    tree: Tree,
+    tree: DomainTree,
     scheme: Scheme,
-    sets: Sets,
-    /// Leaves and ranks, set by set in their order there.
+    sets: SetSizes,
+    /// The leaves of all sets, set by set, in the order of each set.
     leaves: Vec<u32>,
+    /// The ranks of these leaves.
     ranks: Vec<u32>,
-    /// Of each leaf, in those two.
+    /// For each leaf: its index in `leaves`.
     positions: Vec<u32>,
+    /// For each level.
     tolerance: Vec<Tolerance>,
 }
 
 impl Placement {
-    /// The best sets for a tree whose leaves are the ranks, as [`Tree::of_ranks`] makes it.
-    pub fn new(tree: Tree, request: &Request) -> Result<Placement> {
-        let found = choice::choose(&tree, request)?;
+    /// Chooses the sets for a tree from [`DomainTree::of_ranks`].
+    pub fn new(tree: DomainTree, request: &PlacementRequest) -> Result<Placement> {
+        let found = set_count::choose(&tree, request)?;
         let mut rank_of_leaf = vec![0; tree.leaf_count()];
         for (rank, &leaf) in tree.leaves().iter().enumerate() {
             rank_of_leaf[leaf as usize] = rank as u32;
         }
-        let leaves = found.draft.leaves;
+        let leaves = found.assignment.leaves;
         let mut positions = vec![0; leaves.len()];
         for (position, &leaf) in leaves.iter().enumerate() {
             positions[leaf as usize] = position as u32;
@@ -162,7 +166,7 @@ impl Placement {
         let ranks = leaves.iter().map(|&leaf| rank_of_leaf[leaf as usize]);
         Ok(Placement {
             scheme: request.scheme,
-            sets: found.draft.sets,
+            sets: found.assignment.sets,
             ranks: ranks.collect(),
             leaves,
             positions,
@@ -171,13 +175,13 @@ impl Placement {
         })
     }
 
-    /// As [`Placement::new`] for one path a rank, such as "rack3/chassis1/node17".
-    pub fn of_paths<P: AsRef<str>>(paths: &[P], request: &Request) -> Result<Placement> {
-        Placement::new(Tree::of_ranks(paths, SEPARATOR)?, request)
+    /// [`Placement::new`] from one path per rank, such as "rack3/chassis1/node17".
+    pub fn of_paths<P: AsRef<str>>(paths: &[P], request: &PlacementRequest) -> Result<Placement> {
+        Placement::new(DomainTree::of_ranks(paths, SEPARATOR)?, request)
     }
 
-    /// The domains; the leaves are the ranks.
-    pub fn tree(&self) -> &Tree {
+    /// The failure domains; the leaves are the ranks.
+    pub fn tree(&self) -> &DomainTree {
         &self.tree
     }
 
@@ -185,7 +189,7 @@ impl Placement {
         self.scheme
     }
 
-    pub fn sets(&self) -> Sets {
+    pub fn sets(&self) -> SetSizes {
         self.sets
     }
 
@@ -193,27 +197,27 @@ impl Placement {
         self.ranks.len()
     }
 
-    /// The set of a rank, and the place of the rank in it.
+    /// The set of a rank, and the rank's index in it.
     pub fn set_of(&self, rank: usize) -> (usize, usize) {
         self.place_of_leaf(self.tree.leaf_of(rank))
     }
 
-    /// The ranks of a set in their order.
+    /// The ranks of a set, in its order.
     pub fn members(&self, set: usize) -> &[u32] {
         &self.ranks[self.sets.range(set)]
     }
 
-    /// As [`Placement::members`], by their leaves.
+    /// [`Placement::members`] as leaves.
     pub(super) fn leaves_of(&self, set: usize) -> &[u32] {
         &self.leaves[self.sets.range(set)]
     }
 
-    /// As [`Placement::set_of`], by the leaf.
+    /// [`Placement::set_of`] for a leaf.
     pub(super) fn place_of_leaf(&self, leaf: usize) -> (usize, usize) {
         self.sets.at(self.positions[leaf] as usize)
     }
 
-    /// At each level, from the outermost to the ranks themselves.
+    /// For each level, from the outermost to the ranks themselves.
     pub fn tolerance(&self) -> &[Tolerance] {
         &self.tolerance
     }
@@ -222,10 +226,6 @@ impl Placement {
     pub fn domain(&self, path: &str) -> Result<Domain> {
         let found = self.tree.find(path, SEPARATOR);
         found.ok_or_else(|| Error::NoDomain(path.to_owned()))
-    }
-
-    pub(super) fn leaves_below(&self, domain: Domain) -> Range<usize> {
-        self.tree.leaves_below(domain)
     }
 }
 

@@ -1,65 +1,52 @@
-//! What there is to know about a placement, as JSON.
+//! The report of a placement, as JSON.
+//!
+//! Written by hand: one line per level and per scenario, which no serializer's layout gives, and strings are the only
+//! values that need escaping.
 
 use std::fmt::Write;
 
 use super::Scenario;
 use super::placement::Placement;
 
-/// So many of the smallest fatal combinations are named.
-const MOST_NAMED: usize = 8;
-/// So long are they looked for.
+/// Limit on the smallest fatal combinations that are listed.
+const MOST_LISTED: usize = 8;
+/// Limit on the steps of the search for them.
 const MOST_STEPS: usize = 1 << 20;
 
 impl Placement {
     pub fn report(&self) -> String {
-        let sets = self.sets();
-        let mut json = String::from("{\n");
-        let scheme = self.scheme();
-        put(&mut json, "  \"scheme\": {\"name\": \"");
-        put(
-            &mut json,
-            format_args!(
-                "{}\", \"most_lost\": {}}},\n",
-                scheme.name(),
-                scheme.most_lost()
-            ),
-        );
-        put(&mut json, format_args!("  \"ranks\": {},\n", sets.ranks()));
-        put(
-            &mut json,
-            format_args!(
-                "  \"sets\": {{\"count\": {}, \"smallest\": {}, \"largest\": {}}},\n",
-                sets.count(),
-                sets.smallest(),
-                sets.largest()
-            ),
-        );
-        put(
-            &mut json,
-            format_args!("  \"levels\": [\n    {}\n  ],\n", self.levels()),
-        );
-        put(
-            &mut json,
-            format_args!("  \"smallest_fatal\": {},\n", self.smallest_fatal()),
-        );
-        put(
-            &mut json,
-            format_args!(
-                "  \"cost\": {{\"memory_per_byte\": {:.4}, \"sent_per_byte\": {:.4}}}\n}}\n",
-                scheme.memory(sets.smallest()),
-                scheme.network()
-            ),
-        );
-        json
+        let (scheme, sets) = (self.scheme(), self.sets());
+        format!(
+            r#"{{
+  "scheme": {{"name": "{}", "most_lost": {}}},
+  "ranks": {},
+  "sets": {{"count": {}, "smallest": {}, "largest": {}}},
+  "levels": [
+    {}
+  ],
+  "smallest_fatal": {},
+  "cost": {{"memory_per_byte": {:.4}, "sent_per_byte": {:.4}}}
+}}
+"#,
+            scheme.name(),
+            scheme.most_lost(),
+            sets.ranks(),
+            sets.count(),
+            sets.smallest(),
+            sets.largest(),
+            self.levels_json(),
+            self.smallest_fatal_json(),
+            scheme.memory(sets.smallest()),
+            scheme.network()
+        )
     }
 
-    fn levels(&self) -> String {
-        let of_level = |level: usize| {
-            let tolerance = self.tolerance()[level];
+    fn levels_json(&self) -> String {
+        let level_json = |level: usize| {
             let rebuild = match self.worst_load(level) {
                 None => String::from("null"),
                 Some(load) => format!(
-                    "{{\"failed\": {}, \"lost_ranks\": {}, \"most\": {}, \"mean\": {:.4}, \"idle\": {}}}",
+                    r#"{{"failed": {}, "lost_ranks": {}, "most": {}, "mean": {:.4}, "idle": {}}}"#,
                     quoted(&self.tree().path(load.failed)),
                     load.lost_ranks,
                     load.most,
@@ -68,63 +55,71 @@ impl Placement {
                 ),
             };
             format!(
-                "{{\"level\": {level}, \"domains\": {}, \"tolerance\": {}, \"weakest_set\": {}, \"rebuild\": {rebuild}}}",
+                r#"{{"level": {level}, "domains": {}, "tolerance": {}, "weakest_set": {}, "rebuild": {rebuild}}}"#,
                 self.tree().width(level),
-                tolerance.any,
-                tolerance.weakest_set,
+                self.tolerance()[level].any,
+                self.tolerance()[level].weakest_set,
             )
         };
-        let levels: Vec<_> = (0..self.tree().depth()).map(of_level).collect();
+        let levels: Vec<_> = (0..self.tree().depth()).map(level_json).collect();
         levels.join(",\n    ")
     }
 
-    /// One domain more than any at the outermost level: what is inside of these can lose no more.
-    fn smallest_fatal(&self) -> String {
+    /// Combinations of one domain more than the tolerance of the outermost level. Fewer domains never lose data: those
+    /// of inner levels hold no more ranks than the outermost ones around them.
+    fn smallest_fatal_json(&self) -> String {
         let failed = self.tolerance()[0].any as usize + 1;
-        let mut named = Vec::new();
+        let mut listed = Vec::new();
         let is_all = self.scenarios_of(failed, MOST_STEPS, &mut |scenario: Scenario| {
-            if named.len() < MOST_NAMED {
-                named.push(self.scenario_json(&scenario));
-                return true;
+            let has_room = listed.len() < MOST_LISTED;
+            if has_room {
+                listed.push(self.scenario_json(&scenario));
             }
-            false
+            has_room
         });
-        if named.is_empty() {
-            named.push(self.scenario_json(&self.a_smallest_scenario()));
+        if listed.is_empty() {
+            listed.push(self.scenario_json(&self.a_smallest_scenario()));
         }
         format!(
             "{{\"domains\": {failed}, \"all_named\": {is_all}, \"combinations\": [\n    {}\n  ]}}",
-            named.join(",\n    ")
+            listed.join(",\n    ")
         )
     }
 
     fn scenario_json(&self, scenario: &Scenario) -> String {
-        let paths = scenario
-            .domains
-            .iter()
-            .map(|domain| quoted(&self.tree().path(*domain)));
-        let paths: Vec<_> = paths.collect();
+        let domains = scenario.domains.iter();
+        let paths: Vec<_> = domains
+            .map(|domain| quoted(&self.tree().path(*domain)))
+            .collect();
         format!(
-            "{{\"domains\": [{}], \"lost_set\": {}}}",
+            r#"{{"domains": [{}], "lost_set": {}}}"#,
             paths.join(", "),
             scenario.lost_set
         )
     }
 }
 
-/// A string cannot fail to be written to.
-fn put(text: &mut String, more: impl std::fmt::Display) {
-    let _ = write!(text, "{more}");
-}
-
+/// A JSON string: escapes quotes, backslashes and control characters.
 fn quoted(text: &str) -> String {
     let mut json = String::from("\"");
     for letter in text.chars() {
         match letter {
             '"' | '\\' => json.extend(['\\', letter]),
-            '\0'..=' ' if letter != ' ' => put(&mut json, format_args!("\\u{:04x}", letter as u32)),
+            '\0'..'\u{20}' => {
+                write!(json, "\\u{:04x}", letter as u32).expect("writing to a string cannot fail")
+            }
             _ => json.push(letter),
         }
     }
     json + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn strings_are_escaped_as_json_demands() {
+        assert_eq!(quoted("rack \"1\"\\ö\n"), r#""rack \"1\"\\ö\u000a""#);
+    }
 }

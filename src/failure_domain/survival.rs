@@ -1,12 +1,13 @@
-//! What happens to a placement when named domains fail, and which failures are the narrowest that lose data.
+//! Whether a placement survives the failure of named domains, and the minimal failure scenarios that lose data (the
+//! minimal cut sets of reliability analysis).
 
 use std::ops::Range;
 
-use super::placement::{Placement, Rules, Scheme, Tolerance};
-use super::{Domain, Tree};
+use super::placement::{Evaluator, Placement, Scheme, Tolerance};
+use super::{Domain, DomainTree};
 
-/// Domains whose failure together loses data. None of them can be left out, nor be replaced by a domain inside of
-/// it, without everything being survived.
+/// A minimal set of domains whose failure loses data: without one of them, or with one replaced by a domain inside it,
+/// everything survives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     pub domains: Vec<Domain>,
@@ -14,14 +15,13 @@ pub struct Scenario {
 }
 
 impl Placement {
-    /// The first set that loses data when all these domains fail; a domain inside of another counts once.
+    /// The first set that loses data if all these domains fail. Domains may be nested.
     pub fn lost_set(&self, failed: &[Domain]) -> Option<usize> {
         self.first_lost(&self.failed_leaves(failed))
             .map(|(set, _)| set)
     }
 
-    /// Calls `each` with every scenario of at most `most_failed` domains, those of the fewest first, until it
-    /// returns false.
+    /// Calls `each` with every scenario of at most `most_failed` domains, smallest first, until it returns false.
     pub fn scenarios(&self, most_failed: usize, mut each: impl FnMut(Scenario) -> bool) {
         for failed in 1..=most_failed.min(self.scheme().most_lost() + 1) {
             if !self.scenarios_of(failed, usize::MAX, &mut each) {
@@ -30,26 +30,26 @@ impl Placement {
         }
     }
 
-    /// Those of exactly `failed` domains; false if `each` has had enough, or after so many steps.
+    /// The scenarios of exactly `failed` domains. False if `each` returned false or `most_steps` were not enough.
     pub(super) fn scenarios_of(
         &self,
         failed: usize,
         mut most_steps: usize,
         each: &mut impl FnMut(Scenario) -> bool,
     ) -> bool {
-        let mut rules = Rules::new(self.tree(), self.scheme());
+        let mut evaluator = Evaluator::new(self.tree(), self.scheme());
         for set in 0..self.sets().count() {
             let leaves = self.leaves_of(set);
-            // The outermost domains lose the most: if any of them are survived, all are.
-            if rules.tolerance_of(leaves)[0] as usize >= failed {
+            // Outermost domains lose the most: a set that survives any `failed` of them survives all others.
+            if evaluator.tolerance_of(leaves)[0] as usize >= failed {
                 continue;
             }
-            let mut circles = Vec::new();
-            rules.each_circle(leaves, |_, circle| circles.push(circle.to_vec()));
-            for (number, circle) in circles.into_iter().enumerate() {
-                let mut enumeration = Enumeration::new(self, circle, failed, most_steps);
-                let goes_on = enumeration.run(&mut |domains: &[Domain]| match self
-                    .is_narrowest(domains, (set, number))
+            let mut codewords = Vec::new();
+            evaluator.each_codeword(leaves, |_, codeword| codewords.push(codeword.to_vec()));
+            for (number, codeword) in codewords.into_iter().enumerate() {
+                let mut search = ScenarioSearch::new(self, codeword, failed, most_steps);
+                let goes_on = search.run(&mut |domains: &[Domain]| match self
+                    .is_minimal(domains, (set, number))
                 {
                     true => each(Scenario {
                         domains: domains.to_vec(),
@@ -60,19 +60,19 @@ impl Placement {
                 if !goes_on {
                     return false;
                 }
-                most_steps = enumeration.steps_left;
+                most_steps = search.steps_left;
             }
         }
         true
     }
 
-    /// One scenario of the fewest domains that there is.
+    /// One of the smallest scenarios.
     pub(super) fn a_smallest_scenario(&self) -> Scenario {
         let Tolerance { any, weakest_set } = self.tolerance()[0];
         let mut domains = Vec::new();
-        let mut rules = Rules::new(self.tree(), self.scheme());
-        rules.each_circle(self.leaves_of(weakest_set as usize), |_, circle| {
-            let fullest = self.fullest(circle, any as usize + 1);
+        let mut evaluator = Evaluator::new(self.tree(), self.scheme());
+        evaluator.each_codeword(self.leaves_of(weakest_set as usize), |_, codeword| {
+            let fullest = self.fullest(codeword, any as usize + 1);
             if self.lost_set(&fullest).is_some() {
                 domains = fullest;
             }
@@ -86,9 +86,9 @@ impl Placement {
         Scenario { domains, lost_set }
     }
 
-    /// The outermost domains that hold the most ranks of a circle.
-    fn fullest(&self, circle: &[u32], count: usize) -> Vec<Domain> {
-        let outermost = circle
+    /// The `count` outermost domains that hold the most ranks of a codeword.
+    fn fullest(&self, codeword: &[u32], count: usize) -> Vec<Domain> {
+        let outermost = codeword
             .iter()
             .map(|leaf| self.tree().ancestor(*leaf as usize, 0));
         let mut outermost: Vec<_> = outermost.collect();
@@ -98,7 +98,7 @@ impl Placement {
         held.iter().take(count).map(|same| same[0]).collect()
     }
 
-    /// A child of one of the domains that loses data in its place.
+    /// A child of `domains[one]` that still loses data if it fails instead.
     fn narrower(&self, domains: &[Domain], one: usize) -> Option<Domain> {
         let mut domains = domains.to_vec();
         let Domain { level, .. } = domains[one];
@@ -113,9 +113,9 @@ impl Placement {
         found.map(|_| domains[one])
     }
 
-    /// Whether the domains are a scenario, and first found by this circle.
-    fn is_narrowest(&self, domains: &[Domain], circle: (usize, usize)) -> bool {
-        if self.first_lost(&self.failed_leaves(domains)) != Some(circle) {
+    /// Whether the domains are a scenario whose first lost codeword is this one, so that each is reported once.
+    fn is_minimal(&self, domains: &[Domain], codeword: (usize, usize)) -> bool {
+        if self.first_lost(&self.failed_leaves(domains)) != Some(codeword) {
             return false;
         }
         (0..domains.len()).all(|one| {
@@ -124,9 +124,12 @@ impl Placement {
         })
     }
 
-    /// The leaves below the domains, each once, in order.
+    /// The leaves below the domains, as disjoint ascending ranges.
     fn failed_leaves(&self, failed: &[Domain]) -> Vec<Range<usize>> {
-        let mut ranges: Vec<_> = failed.iter().map(|&d| self.leaves_below(d)).collect();
+        let mut ranges: Vec<_> = failed
+            .iter()
+            .map(|&d| self.tree().leaves_below(d))
+            .collect();
         ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
         let mut end = 0;
         ranges.retain(|range| {
@@ -137,17 +140,17 @@ impl Placement {
         ranges
     }
 
-    /// The first set that loses data, and the number of its circle.
+    /// The first set that loses data, and the number of its codeword.
     fn first_lost(&self, failed: &[Range<usize>]) -> Option<(usize, usize)> {
         let leaves = failed.iter().flat_map(Clone::clone);
         let mut lost: Vec<_> = leaves.map(|leaf| self.place_of_leaf(leaf)).collect();
         lost.sort_unstable();
         let mut sets = lost.chunk_by(|a, b| a.0 == b.0);
-        sets.find_map(|lost| Some((lost[0].0, self.first_lost_circle(lost)?)))
+        sets.find_map(|lost| Some((lost[0].0, self.first_lost_codeword(lost)?)))
     }
 
-    /// `lost` are the places of one set, in order.
-    fn first_lost_circle(&self, lost: &[(usize, usize)]) -> Option<usize> {
+    /// `lost`: the lost ranks of one set, as (set, index in the set), ascending.
+    fn first_lost_codeword(&self, lost: &[(usize, usize)]) -> Option<usize> {
         let most_lost = self.scheme().most_lost();
         if lost.len() <= most_lost {
             return None;
@@ -155,7 +158,7 @@ impl Placement {
         let Scheme::Partner { replicas } = self.scheme() else {
             return Some(0);
         };
-        // Places are in order: if the last of so many is so far from the first, there is no gap between them.
+        // Indices ascend: if the last of replicas + 1 is `replicas` after the first, there is no gap between them.
         let size = self.leaves_of(lost[0].0).len();
         let in_a_row = |first: &usize| {
             let last = lost[(first + replicas) % lost.len()].1;
@@ -165,29 +168,31 @@ impl Placement {
     }
 }
 
-/// Goes through the combinations of domains that lose a circle. Only domains that hold more of its ranks than any
-/// child of theirs come into question.
-struct Enumeration<'p> {
-    tree: &'p Tree,
+/// Enumerates the combinations of domains whose failure loses a codeword. A domain is a candidate only if it holds more
+/// of the codeword's ranks than each of its children.
+struct ScenarioSearch<'p> {
+    tree: &'p DomainTree,
     most_lost: usize,
     failed: usize,
-    /// With the number of ranks of the circle inside; the fullest first.
+    /// Each with the number of the codeword's ranks inside, descending.
     candidates: Vec<(Domain, usize)>,
     chosen: Vec<Domain>,
     steps_left: usize,
 }
 
-impl<'p> Enumeration<'p> {
+impl<'p> ScenarioSearch<'p> {
     fn new(
         placement: &'p Placement,
-        mut circle: Vec<u32>,
+        mut codeword: Vec<u32>,
         failed: usize,
         steps_left: usize,
     ) -> Self {
         let tree = placement.tree();
-        circle.sort_unstable();
+        codeword.sort_unstable();
         let bottom = tree.depth() - 1;
-        let ranks = circle.iter().map(|&leaf| (bottom, leaf as usize, 1, true));
+        let ranks = codeword
+            .iter()
+            .map(|&leaf| (bottom, leaf as usize, 1, true));
         let mut level: Vec<_> = ranks.collect();
         let mut candidates = Vec::new();
         loop {
@@ -198,7 +203,7 @@ impl<'p> Enumeration<'p> {
                 break;
             };
             let parents = tree.parents(above + 1);
-            // A domain with as many ranks as one child stands for nothing that the child does not.
+            // A domain with a single child in use is as good as that child.
             let families = level.chunk_by(|a, b| parents[a.1] == parents[b.1]);
             let joined = families.map(|family| {
                 let held = family.iter().map(|child| child.2).sum();
@@ -207,7 +212,7 @@ impl<'p> Enumeration<'p> {
             level = joined.collect();
         }
         candidates.sort_by_key(|(domain, held)| (std::cmp::Reverse(*held), *domain));
-        Enumeration {
+        ScenarioSearch {
             tree,
             most_lost: placement.scheme().most_lost(),
             failed,
@@ -217,7 +222,7 @@ impl<'p> Enumeration<'p> {
         }
     }
 
-    /// False if `each` has had enough, or after too many steps.
+    /// False if `each` returned false or the steps were not enough.
     fn run(&mut self, each: &mut impl FnMut(&[Domain]) -> bool) -> bool {
         self.choose(0, 0, each)
     }
@@ -233,12 +238,12 @@ impl<'p> Enumeration<'p> {
             return lost <= self.most_lost || self.spend(self.effort()) && each(&self.chosen);
         }
         if lost > self.most_lost {
-            return true; // Fewer are enough.
+            return true; // Not minimal: fewer domains lose it already.
         }
         for next in from..self.candidates.len() {
             let (domain, held) = self.candidates[next];
             if lost + held * left <= self.most_lost {
-                break; // The others hold no more than this one.
+                break; // Later candidates hold no more ranks than this one.
             }
             if self
                 .chosen
@@ -265,7 +270,7 @@ impl<'p> Enumeration<'p> {
         self.steps_left > 0
     }
 
-    /// What it takes to see whether what was chosen is as narrow as it can be.
+    /// The cost of the check whether the chosen domains are minimal, in steps.
     fn effort(&self) -> usize {
         let ranks: usize = self
             .chosen

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::placement::tests::{Table, paths, shapes};
-use super::placement::{Placement, Request, Scheme};
-use super::{Domain, Tree};
+use super::placement::{Placement, PlacementRequest, Scheme};
+use super::{Domain, DomainTree};
 
 const MOST_FAILED: usize = 3;
 
@@ -20,7 +20,7 @@ fn scheme(number: usize) -> Scheme {
     }
 }
 
-/// Whether data is lost, asked rank by rank.
+/// Whether data is lost, checked rank by rank.
 fn is_lost(placement: &Placement, failed: &[bool]) -> bool {
     (0..placement.sets().count()).any(|set| {
         let has_failed: Vec<_> = placement
@@ -64,7 +64,7 @@ fn combinations(all: &[Domain]) -> Vec<Vec<Domain>> {
     found
 }
 
-fn all_domains(tree: &Tree) -> Vec<Domain> {
+fn all_domains(tree: &DomainTree) -> Vec<Domain> {
     (0..tree.depth())
         .flat_map(|level| tree.domains(level))
         .collect()
@@ -145,7 +145,7 @@ proptest! {
         let shapes = shapes(ranks, 3);
         let table = &shapes[shape.index(shapes.len())];
         let scheme = scheme(number);
-        let request = Request::new(scheme, scheme.most_lost() + 1 + larger);
+        let request = PlacementRequest::new(scheme, scheme.most_lost() + 1 + larger);
         if let Ok(placement) = Placement::of_paths(&paths(table), &request) {
             check(&placement, table);
         }
@@ -155,7 +155,7 @@ proptest! {
 #[test]
 fn a_domain_inside_of_a_failed_one_counts_once() {
     let paths = ["a/0", "a/1", "b/0", "b/1"];
-    let placement = Placement::of_paths(&paths, &Request::new(Scheme::Xor, 2)).unwrap();
+    let placement = Placement::of_paths(&paths, &PlacementRequest::new(Scheme::Xor, 2)).unwrap();
     let domains = |names: &[&str]| -> Vec<_> {
         names
             .iter()
@@ -173,8 +173,11 @@ fn a_domain_inside_of_a_failed_one_counts_once() {
 
 #[test]
 fn scenarios_end_when_they_are_told_to() {
-    let placement =
-        Placement::of_paths(&["a", "b", "c", "d"], &Request::new(Scheme::Xor, 4)).unwrap();
+    let placement = Placement::of_paths(
+        &["a", "b", "c", "d"],
+        &PlacementRequest::new(Scheme::Xor, 4),
+    )
+    .unwrap();
     let mut seen = 0;
     placement.scenarios(2, |_| {
         seen += 1;

@@ -1,11 +1,12 @@
-//! Symmetric trees, in which every domain of a level has as many children, and what a group spread over one tolerates.
+//! Symmetric trees, in which all domains of a level have the same number of children, and the failures that a group
+//! spread over one tolerates.
 //!
-//! A group of G units is split among the n domains of a level as evenly as can be: each holds q = G / n units, and
-//! G mod n of them, the heavy ones, one more. This holds at all levels at once, and everything else follows from it.
+//! A group of G units is split evenly among the n domains of a level: each holds q = G / n units, and G mod n of them,
+//! the *heavy* ones, hold one more. This holds at all levels at once; all tolerances follow from it.
 
-use super::{Error, Result, Tree};
+use super::{DomainTree, Error, Result};
 
-/// What a group is made of, in this order.
+/// The units of a parity group, in this order: N data, K parity, S spare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
     pub data: u32,
@@ -14,7 +15,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// How many a group has.
+    /// G = N + K + S.
     pub fn total(&self) -> Result<u64> {
         let total = u64::from(self.data) + u64::from(self.parity) + u64::from(self.spare);
         if self.data == 0 || total > u64::from(u32::MAX) {
@@ -25,24 +26,24 @@ impl Units {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Symmetric {
+pub struct SymmetricTree {
     degrees: Vec<u32>,
-    /// How many domains each level has.
+    /// The number of domains in each level.
     nodes: Vec<u64>,
 }
 
-/// Failures that any group survives when they are all in one level, for each level.
+/// For each level: how many failures every group survives, if all of them are in that level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tolerance {
-    /// The largest possible numbers.
+pub struct GroupTolerance {
+    /// The largest such number.
     pub exact: Vec<u32>,
-    /// K / ceil(G / n), which is never more and of which the polytope is made ("bound B").
+    /// Bound B, K / ceil(G / n): never larger than `exact`. The polytope is made from it.
     pub bound: Vec<u32>,
 }
 
-impl Symmetric {
-    /// From the number of children of the root, of every domain of level 0, and so on.
-    pub fn new(degrees: &[u32]) -> Result<Symmetric> {
+impl SymmetricTree {
+    /// From the number of children of the root, of each domain of level 0, and so on.
+    pub fn new(degrees: &[u32]) -> Result<SymmetricTree> {
         if degrees.is_empty() || degrees.contains(&0) {
             return Err(Error::Empty);
         }
@@ -56,12 +57,12 @@ impl Symmetric {
             nodes.push(width);
         }
         let degrees = degrees.to_vec();
-        Ok(Symmetric { degrees, nodes })
+        Ok(SymmetricTree { degrees, nodes })
     }
 
-    /// The largest one that fits in the chosen levels of a tree, which ascend: all domains of the first, and below
-    /// that as many as every domain has.
-    pub fn within(tree: &Tree, levels: &[usize]) -> Result<Symmetric> {
+    /// The largest symmetric tree within the given levels (ascending) of a tree: all domains of the first level, and in
+    /// each further level the minimum number of children.
+    pub fn within(tree: &DomainTree, levels: &[usize]) -> Result<SymmetricTree> {
         let mut degrees = Vec::with_capacity(levels.len());
         let mut above = None;
         for &level in levels {
@@ -69,7 +70,7 @@ impl Symmetric {
             degrees.push(least as u32);
             above = Some(level);
         }
-        Symmetric::new(&degrees)
+        SymmetricTree::new(&degrees)
     }
 
     pub fn depth(&self) -> usize {
@@ -80,7 +81,7 @@ impl Symmetric {
         &self.degrees
     }
 
-    /// How many domains a level has.
+    /// The number of domains in a level.
     pub fn nodes(&self, level: usize) -> u64 {
         self.nodes[level]
     }
@@ -89,7 +90,7 @@ impl Symmetric {
         self.nodes.last().copied().unwrap_or(0)
     }
 
-    /// The units of a group, if there is a target for each.
+    /// The size of a group; an error if there are fewer targets than units.
     pub fn group(&self, units: Units) -> Result<u64> {
         let (total, targets) = (units.total()?, self.targets());
         if total > targets {
@@ -101,7 +102,7 @@ impl Symmetric {
         Ok(total)
     }
 
-    pub fn tolerance(&self, units: Units) -> Result<Tolerance> {
+    pub fn tolerance(&self, units: Units) -> Result<GroupTolerance> {
         let group = self.group(units)?;
         let parity = u64::from(units.parity);
         let exact = self
@@ -112,13 +113,13 @@ impl Symmetric {
             .nodes
             .iter()
             .map(|&nodes| (parity / group.div_ceil(nodes)) as u32);
-        Ok(Tolerance {
+        Ok(GroupTolerance {
             exact: exact.collect(),
             bound: bound.collect(),
         })
     }
 
-    /// An error that names the first level in which fewer failures are tolerated than wanted.
+    /// Fails with the first level that tolerates fewer failures than wanted.
     pub fn check(&self, units: Units, wanted: &[u32]) -> Result<()> {
         let possible = self.tolerance(units)?.exact;
         if wanted.len() != self.depth() {
@@ -140,12 +141,12 @@ impl Symmetric {
     }
 }
 
-/// The most units that a group loses when `failed` of `nodes` domains of a level fail.
+/// The units that a group loses in the worst case when `failed` of `nodes` domains of a level fail.
 pub(super) fn loss(group: u64, nodes: u64, failed: u64) -> u64 {
     failed * (group / nodes) + failed.min(group % nodes)
 }
 
-/// The most of `nodes` domains whose failure costs at most `parity` units.
+/// The largest number of failed domains, of `nodes`, that costs every group at most `parity` units.
 fn most(group: u64, nodes: u64, parity: u64) -> u64 {
     let (each, heavy) = (group / nodes, group % nodes);
     let most = match parity / (each + 1) {
@@ -183,18 +184,21 @@ mod tests {
             ([12, 1, 1, 4], [2, 2, 2, 2]),
             ([2, 3, 2, 4], [0, 1, 2, 2]),
         ] {
-            let tolerance = Symmetric::new(&degrees).unwrap().tolerance(WIDE).unwrap();
+            let tolerance = SymmetricTree::new(&degrees)
+                .unwrap()
+                .tolerance(WIDE)
+                .unwrap();
             assert_eq!(tolerance.exact, wanted, "{degrees:?}");
             assert_eq!(tolerance.bound, wanted, "{degrees:?}");
         }
-        let document = Symmetric::new(&[9, 2, 2, 4]).unwrap();
+        let document = SymmetricTree::new(&[9, 2, 2, 4]).unwrap();
         let tolerance = document.tolerance(units(8, 5, 5)).unwrap();
         assert_eq!(tolerance.bound, [2, 5, 5, 5]);
     }
 
     #[test]
     fn bound_b_is_no_upper_bound() {
-        let tree = Symmetric::new(&[5, 2]).unwrap();
+        let tree = SymmetricTree::new(&[5, 2]).unwrap();
         let tolerance = tree.tolerance(units(3, 3, 0)).unwrap();
         assert_eq!((tolerance.bound[0], tolerance.exact[0]), (1, 2));
     }
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn vectors_are_checked_at_every_level() {
         // Upstream accepts this one: three controllers hold 6 units.
-        let tree = Symmetric::new(&[2, 3, 2, 4]).unwrap();
+        let tree = SymmetricTree::new(&[2, 3, 2, 4]).unwrap();
         let unmet = tree.check(units(5, 5, 5), &[0, 1, 3, 5]).unwrap_err();
         let (level, wanted, possible) = (2, 3, 2);
         assert_eq!(
@@ -235,20 +239,20 @@ mod tests {
 
     #[test]
     fn the_largest_symmetric_tree_within_another() {
-        let tree = Tree::from_degrees(&[vec![4], vec![3, 3, 3, 2]]).unwrap();
-        let whole = Symmetric::within(&tree, &[0, 1]).unwrap();
+        let tree = DomainTree::from_degrees(&[vec![4], vec![3, 3, 3, 2]]).unwrap();
+        let whole = SymmetricTree::within(&tree, &[0, 1]).unwrap();
         assert_eq!(whole.degrees(), [4, 2]);
         assert_eq!(whole.tolerance(units(6, 2, 0)).unwrap().exact, [1, 2]);
-        assert_eq!(Symmetric::within(&tree, &[1]).unwrap().degrees(), [11]);
-        let tree = Tree::from_degrees(&[vec![2], vec![2, 4]]).unwrap();
-        let small = Symmetric::within(&tree, &[0, 1]).unwrap();
+        assert_eq!(SymmetricTree::within(&tree, &[1]).unwrap().degrees(), [11]);
+        let tree = DomainTree::from_degrees(&[vec![2], vec![2, 4]]).unwrap();
+        let small = SymmetricTree::within(&tree, &[0, 1]).unwrap();
         assert_eq!(small.degrees(), [2, 2]);
         assert_eq!(small.tolerance(units(3, 1, 0)).unwrap().exact, [0, 1]);
     }
 
     #[test]
     fn what_does_not_fit_is_an_error() {
-        let tree = Symmetric::new(&[2, 3]).unwrap();
+        let tree = SymmetricTree::new(&[2, 3]).unwrap();
         assert!(tree.tolerance(units(4, 1, 1)).is_ok());
         let (units_, targets) = (7, 6);
         let error = Error::TooFewTargets {
@@ -258,8 +262,8 @@ mod tests {
         assert_eq!(tree.tolerance(units(5, 1, 1)), Err(error));
         assert_eq!(tree.tolerance(units(0, 1, 1)), Err(Error::GroupSize));
         assert_eq!(tree.tolerance(units(u32::MAX, 1, 1)), Err(Error::GroupSize));
-        assert_eq!(Symmetric::new(&[]), Err(Error::Empty));
-        assert_eq!(Symmetric::new(&[3, 0]), Err(Error::Empty));
-        assert_eq!(Symmetric::new(&[1 << 16, 1 << 16]), Err(Error::TooWide));
+        assert_eq!(SymmetricTree::new(&[]), Err(Error::Empty));
+        assert_eq!(SymmetricTree::new(&[3, 0]), Err(Error::Empty));
+        assert_eq!(SymmetricTree::new(&[1 << 16, 1 << 16]), Err(Error::TooWide));
     }
 }

@@ -1,10 +1,10 @@
-//! Where a rank finds its own path: in the environment variable STANCHION_TOPOLOGY.
+//! The path of a rank in the tree of failure domains, from the environment variable STANCHION_TOPOLOGY.
 //!
 //! | value | path |
 //! |---|---|
-//! | `host` | the name of the host |
-//! | `slurm` | SLURM_TOPOLOGY_ADDR, cut where SLURM_TOPOLOGY_ADDR_PATTERN tells |
-//! | `file:<name>` | what a line "host path" of the file says of the host; `#` begins a comment |
+//! | `host` | the host name |
+//! | `slurm` | SLURM_TOPOLOGY_ADDR, split as SLURM_TOPOLOGY_ADDR_PATTERN says |
+//! | `file:<name>` | from the line "host path" of that file for this host; `#` starts a comment |
 //! | anything else | the value itself, such as "rack3/chassis1/node17" |
 //! | not set, empty | none |
 
@@ -27,7 +27,7 @@ pub enum Error {
     Pattern { address: String, pattern: String },
     #[error("{file}: {text}", file = file.display())]
     Read { file: PathBuf, text: String },
-    #[error("{file}:{line}: a line is a host and its path, or a comment", file = file.display())]
+    #[error("{file}:{line}: expected a host and its path, or a comment", file = file.display())]
     Line { file: PathBuf, line: usize },
     #[error("{file} has no line for the host {host}", file = file.display())]
     NoHost { file: PathBuf, host: String },
@@ -35,7 +35,7 @@ pub enum Error {
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// The path of this rank, if the environment names one.
+/// The path of this rank, or `None` if STANCHION_TOPOLOGY is not set.
 pub fn path() -> Result<Option<String>> {
     path_in(&|name| match std::env::var(name) {
         Ok(value) => Ok(Some(value)),
@@ -44,7 +44,7 @@ pub fn path() -> Result<Option<String>> {
     })
 }
 
-/// The path of this rank; the name of its host if the environment names none.
+/// The path of this rank; the host name if STANCHION_TOPOLOGY is not set.
 pub fn path_or_host() -> Result<String> {
     Ok(path()?.unwrap_or_else(host))
 }
@@ -67,7 +67,7 @@ pub fn host() -> String {
     system.nodename().to_string_lossy().into_owned()
 }
 
-/// "s0.s4.tux7" with "switch.switch.node" is "s0/s4/tux7"; only the last part may have dots of its own.
+/// "s0.s4.tux7" with the pattern "switch.switch.node" is "s0/s4/tux7". The last part may contain dots.
 fn slurm(variable: &dyn Fn(&'static str) -> Result<Option<String>>) -> Result<String> {
     let needed = |name| variable(name)?.ok_or(Error::NotSet(name));
     let address = needed("SLURM_TOPOLOGY_ADDR")?;
@@ -80,7 +80,7 @@ fn slurm(variable: &dyn Fn(&'static str) -> Result<Option<String>>) -> Result<St
     }
 }
 
-/// The host is looked up by its whole name first, then by that before the first dot.
+/// Looks for the full host name first, then for the part before the first dot.
 fn line_of(file: PathBuf, host: &str) -> Result<String> {
     let unread = |cause: &dyn std::fmt::Display| Error::Read {
         file: file.clone(),

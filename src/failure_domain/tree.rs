@@ -1,16 +1,17 @@
 //! The tree of failure domains: racks hold chassis, chassis hold nodes, and so on.
 //!
-//! Level 0 is below the root, the last level are the leaves (targets, or ranks). A level numbers its domains so that
-//! the children of a domain, and hence the leaves below it, are consecutive: a domain is two numbers, and everything
-//! asked about it is arithmetic on two arrays.
+//! Level 0 is below the root; the domains of the last level are the leaves (targets, or ranks). Each level numbers its
+//! domains so that the children of a domain, and hence the leaves below it, are consecutive. A domain is therefore a
+//! pair of numbers, and every query is arithmetic on two arrays per level. `builder` makes a tree from paths.
+
+mod builder;
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
-
 use super::{Error, Result};
+use builder::TreeBuilder;
 
-/// A domain by its place: the level, counted from 0 below the root, and its number there.
+/// A domain: its level, counted from 0 below the root, and its index within that level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Domain {
     pub level: usize,
@@ -18,48 +19,46 @@ pub struct Domain {
 }
 
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct DomainTree {
     levels: Vec<Level>,
-    /// The leaf of each path that was given.
+    /// For each path, in the order given: its leaf.
     leaves: Vec<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Level {
-    /// Of each domain; the root is 0.
+    /// For each domain: the index of its parent in the level above (0 in level 0, whose parent is the root).
     parents: Vec<u32>,
-    /// Of each domain of the level above, and one more: where its children begin here.
+    /// For each domain of the level above: the index of its first child here. One more entry marks the end.
     first: Vec<u32>,
     names: Names,
 }
 
-/// Where the names of a level come from.
+/// How the domains of a level are named.
 #[derive(Clone, Debug, Default)]
 enum Names {
-    /// Their number below the parent.
+    /// By their index among the children of their parent.
     #[default]
     ByPosition,
-    /// The number of the path that led here.
+    /// By the number of a path, that is, of a rank.
     ByPath(Vec<u32>),
-    Given {
-        text: String,
-        ends: Vec<usize>,
-    },
+    /// By the parts of the paths: all names in one string, and where each ends.
+    Given { text: String, ends: Vec<usize> },
 }
 
-impl Tree {
-    /// One leaf for each path, which must differ: "rack3/chassis1/node17" with `separator` '/'.
-    pub fn from_paths<P: AsRef<str>>(paths: &[P], separator: char) -> Result<Tree> {
-        Growing::default().grow(paths, separator, false)
+impl DomainTree {
+    /// One leaf per path ("rack3/chassis1/node17" with `separator` '/'); no path may occur twice.
+    pub fn from_paths<P: AsRef<str>>(paths: &[P], separator: char) -> Result<DomainTree> {
+        TreeBuilder::default().build(paths, separator, false)
     }
 
-    /// One leaf, a level of its own, for each rank below the domain that its path names.
-    pub fn of_ranks<P: AsRef<str>>(paths: &[P], separator: char) -> Result<Tree> {
-        Growing::default().grow(paths, separator, true)
+    /// One leaf per rank, in an additional level below the domains that the paths name. Ranks may share a path.
+    pub fn of_ranks<P: AsRef<str>>(paths: &[P], separator: char) -> Result<DomainTree> {
+        TreeBuilder::default().build(paths, separator, true)
     }
 
-    /// The number of children of each domain, level by level: first one number, for the root.
-    pub fn from_degrees<D: AsRef<[u32]>>(degrees: &[D]) -> Result<Tree> {
+    /// From the number of children of each domain, level by level; `degrees[0]` has one entry, for the root.
+    pub fn from_degrees<D: AsRef<[u32]>>(degrees: &[D]) -> Result<DomainTree> {
         let mut levels: Vec<Level> = Vec::new();
         for (number, degrees) in degrees.iter().enumerate() {
             let (found, wanted) = (
@@ -76,18 +75,18 @@ impl Tree {
             levels.push(Level::with_degrees(number, degrees.as_ref())?);
         }
         let leaves = levels.last().ok_or(Error::Empty)?.width() as u32;
-        Ok(Tree {
+        Ok(DomainTree {
             levels,
             leaves: (0..leaves).collect(),
         })
     }
 
-    /// How many levels there are below the root.
+    /// The number of levels below the root.
     pub fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// How many domains level `level` has.
+    /// The number of domains in a level.
     pub fn width(&self, level: usize) -> usize {
         self.levels[level].width()
     }
@@ -96,29 +95,29 @@ impl Tree {
         self.levels.last().map_or(0, Level::width)
     }
 
-    /// The leaf of path number `path` (of rank `path`).
+    /// The leaf of the `path`-th path, or of rank `path`.
     pub fn leaf_of(&self, path: usize) -> usize {
         self.leaves[path] as usize
     }
 
-    /// The leaf of each path, in the order of the paths.
+    /// The leaves of all paths, in the order of the paths.
     pub fn leaves(&self) -> &[u32] {
         &self.leaves
     }
 
-    /// `None` for the domains of level 0, whose parent is the root.
+    /// `None` in level 0: the parent is the root.
     pub fn parent(&self, domain: Domain) -> Option<Domain> {
         let level = domain.level.checked_sub(1)?;
         let index = self.levels[domain.level].parents[domain.index] as usize;
         Some(Domain { level, index })
     }
 
-    /// Of each domain of a level, its parent's number in the level above; 0 in level 0.
+    /// For each domain of a level: the index of its parent in the level above; 0 in level 0.
     pub fn parents(&self, level: usize) -> &[u32] {
         &self.levels[level].parents
     }
 
-    /// The numbers of the children of a domain, in the level below it; none of a leaf.
+    /// The children of a domain, as indices in the level below; empty for a leaf.
     pub fn children(&self, domain: Domain) -> Range<usize> {
         match self.levels.get(domain.level + 1) {
             Some(below) => below.children(domain.index),
@@ -130,7 +129,7 @@ impl Tree {
         self.children(domain).len()
     }
 
-    /// The leaves below a domain; a leaf has itself.
+    /// The leaves below a domain; for a leaf, the leaf itself.
     pub fn leaves_below(&self, domain: Domain) -> Range<usize> {
         let mut range = domain.index..domain.index + 1;
         for below in self.levels.iter().skip(domain.level + 1) {
@@ -139,7 +138,7 @@ impl Tree {
         range
     }
 
-    /// The domains of level `level` below a domain above that level, or below the root.
+    /// The domains of level `level` below `top`, which is above that level; `None` is the root.
     pub fn below(&self, top: Option<Domain>, level: usize) -> Range<usize> {
         let (mut range, next) = match top {
             Some(Domain { level, index }) => (index..index + 1, level + 1),
@@ -151,7 +150,7 @@ impl Tree {
         range
     }
 
-    /// How many domains of level `level` each domain of level `above` has below it, or the root.
+    /// For each domain of level `above` (`None`: the root): how many domains of level `level` it contains.
     pub fn fan_outs(
         &self,
         above: Option<usize>,
@@ -164,7 +163,7 @@ impl Tree {
         })
     }
 
-    /// The domain of level `level` that holds a leaf.
+    /// The domain of level `level` that contains a leaf.
     pub fn ancestor(&self, leaf: usize, level: usize) -> Domain {
         let mut index = leaf;
         for below in self.levels[level + 1..].iter().rev() {
@@ -173,7 +172,7 @@ impl Tree {
         Domain { level, index }
     }
 
-    /// The domain of level `level` that holds a domain of that level or one below.
+    /// The domain of level `level` that contains `domain`, which is of that level or a deeper one.
     pub fn above(&self, domain: Domain, level: usize) -> Domain {
         let mut index = domain.index;
         for below in self.levels[level + 1..=domain.level].iter().rev() {
@@ -182,7 +181,7 @@ impl Tree {
         Domain { level, index }
     }
 
-    /// Whether there is such a domain.
+    /// Whether the level and the index exist.
     pub fn has(&self, domain: Domain) -> bool {
         let level = self.levels.get(domain.level);
         level.is_some_and(|level| domain.index < level.width())
@@ -193,7 +192,7 @@ impl Tree {
         (0..self.width(level)).map(move |index| Domain { level, index })
     }
 
-    /// The names from the top down to a domain, as the paths had them.
+    /// The names from the outermost domain down to this one, joined with '/'.
     pub fn path(&self, domain: Domain) -> String {
         let mut parts = vec![self.name(domain)];
         let mut below = domain;
@@ -219,7 +218,7 @@ impl Tree {
         }
     }
 
-    /// The domain that a path from the top names, whole ("rack3/chassis1") or any level deep.
+    /// The domain that a path names, at any level: "rack3" or "rack3/chassis1".
     pub fn find(&self, path: &str, separator: char) -> Option<Domain> {
         let mut found: Option<Domain> = None;
         for (level, part) in path.split(separator).enumerate() {
@@ -260,8 +259,8 @@ impl Level {
             first.push(width);
         }
         let mut parents = Vec::new();
-        let room = parents.try_reserve_exact(width as usize);
-        room.map_err(|_| Error::Memory)?;
+        let reserved = parents.try_reserve_exact(width as usize);
+        reserved.map_err(|_| Error::Memory)?;
         for (parent, &degree) in degrees.iter().enumerate() {
             parents.extend(std::iter::repeat_n(parent as u32, degree as usize));
         }
@@ -273,159 +272,6 @@ impl Level {
     }
 }
 
-/// A tree whose domains are numbered as they are met.
-#[derive(Default)]
-struct Growing<'a> {
-    levels: Vec<GrowingLevel<'a>>,
-}
-
-#[derive(Default)]
-struct GrowingLevel<'a> {
-    numbers: HashMap<(u32, &'a str), u32, foldhash::fast::FixedState>,
-    parents: Vec<u32>,
-    names: Vec<&'a str>,
-}
-
-impl<'a> Growing<'a> {
-    fn grow<P: AsRef<str>>(
-        mut self,
-        paths: &'a [P],
-        separator: char,
-        of_ranks: bool,
-    ) -> Result<Tree> {
-        u32::try_from(paths.len()).map_err(|_| Error::TooWide)?;
-        let depth = paths
-            .first()
-            .ok_or(Error::Empty)?
-            .as_ref()
-            .split(separator)
-            .count();
-        self.levels.resize_with(depth, GrowingLevel::default);
-        let mut bottom = Vec::with_capacity(paths.len());
-        let mut before: Option<(&str, u32)> = None;
-        for (index, path) in paths.iter().map(AsRef::as_ref).enumerate() {
-            // Ranks of a node often stand together.
-            if let Some((_, number)) = before.filter(|(last, _)| of_ranks && *last == path) {
-                bottom.push(number);
-                continue;
-            }
-            let (number, is_new) = self.insert(index, path, separator)?;
-            if !is_new && !of_ranks {
-                return Err(Error::Duplicate {
-                    index,
-                    path: path.to_owned(),
-                });
-            }
-            bottom.push(number);
-            before = Some((path, number));
-        }
-        Ok(self.finish(bottom, of_ranks))
-    }
-
-    /// The number of the last domain of a path, and whether it is new.
-    fn insert(&mut self, index: usize, path: &'a str, separator: char) -> Result<(u32, bool)> {
-        let (mut parent, mut is_new, mut found) = (0, false, 0);
-        let wanted = self.levels.len();
-        for part in path.split(separator) {
-            found += 1;
-            if part.is_empty() {
-                return Err(Error::EmptyPart {
-                    index,
-                    path: path.to_owned(),
-                });
-            }
-            let Some(level) = self.levels.get_mut(found - 1) else {
-                continue;
-            };
-            (parent, is_new) = level.number(parent, part);
-        }
-        if found != wanted {
-            return Err(Error::Depth {
-                index,
-                path: path.to_owned(),
-                found,
-                wanted,
-            });
-        }
-        Ok((parent, is_new))
-    }
-
-    /// Numbers every level anew, so that children stand together in the order in which they were met.
-    fn finish(self, mut leaves: Vec<u32>, of_ranks: bool) -> Tree {
-        let mut levels = Vec::with_capacity(self.levels.len() + 1);
-        let mut numbers_above = vec![0];
-        for level in self.levels {
-            let parents: Vec<u32> = level
-                .parents
-                .iter()
-                .map(|&parent| numbers_above[parent as usize])
-                .collect();
-            let (order, first) = sorted_by_parent(&parents, numbers_above.len());
-            let mut names = (String::new(), Vec::with_capacity(order.len()));
-            let mut numbers = vec![0; order.len()];
-            for (new, &old) in order.iter().enumerate() {
-                numbers[old as usize] = new as u32;
-                names.0.push_str(level.names[old as usize]);
-                names.1.push(names.0.len());
-            }
-            levels.push(Level {
-                parents: order.iter().map(|&old| parents[old as usize]).collect(),
-                first,
-                names: Names::Given {
-                    text: names.0,
-                    ends: names.1,
-                },
-            });
-            numbers_above = numbers;
-        }
-        leaves
-            .iter_mut()
-            .for_each(|leaf| *leaf = numbers_above[*leaf as usize]);
-        if of_ranks {
-            let (order, first) = sorted_by_parent(&leaves, numbers_above.len());
-            let parents = order.iter().map(|&rank| leaves[rank as usize]).collect();
-            order
-                .iter()
-                .enumerate()
-                .for_each(|(leaf, &rank)| leaves[rank as usize] = leaf as u32);
-            levels.push(Level {
-                parents,
-                first,
-                names: Names::ByPath(order),
-            });
-        }
-        Tree { levels, leaves }
-    }
-}
-
-impl<'a> GrowingLevel<'a> {
-    fn number(&mut self, parent: u32, name: &'a str) -> (u32, bool) {
-        let next = self.parents.len() as u32;
-        let number = *self.numbers.entry((parent, name)).or_insert(next);
-        if number == next {
-            self.parents.push(parent);
-            self.names.push(name);
-        }
-        (number, number == next)
-    }
-}
-
-/// The numbers of the children in the order of their parents, and where those of each parent begin.
-fn sorted_by_parent(parents: &[u32], above: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut first = vec![0; above + 1];
-    parents
-        .iter()
-        .for_each(|&parent| first[parent as usize + 1] += 1);
-    (0..above).for_each(|parent| first[parent + 1] += first[parent]);
-    let mut next = first.clone();
-    let mut order = vec![0; parents.len()];
-    for (child, &parent) in parents.iter().enumerate() {
-        order[next[parent as usize] as usize] = child as u32;
-        next[parent as usize] += 1;
-    }
-    (order, first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -434,7 +280,7 @@ mod tests {
 
     #[test]
     fn children_stand_together_in_the_order_in_which_they_were_met() {
-        let tree = Tree::from_paths(&PATHS, '/').unwrap();
+        let tree = DomainTree::from_paths(&PATHS, '/').unwrap();
         assert_eq!(tree.depth(), 3);
         assert_eq!(
             (0..3).map(|level| tree.width(level)).collect::<Vec<_>>(),
@@ -462,7 +308,7 @@ mod tests {
 
     #[test]
     fn ranks_are_leaves_below_their_nodes() {
-        let tree = Tree::of_ranks(&["a/x", "a/y", "a/x", "b/x"], '/').unwrap();
+        let tree = DomainTree::of_ranks(&["a/x", "a/y", "a/x", "b/x"], '/').unwrap();
         assert_eq!(tree.leaves(), [0, 2, 1, 3]);
         assert_eq!(tree.path(Domain { level: 2, index: 1 }), "a/x/2");
         assert_eq!(tree.leaves_below(tree.find("a/x", '/').unwrap()), 0..2);
@@ -470,7 +316,7 @@ mod tests {
 
     #[test]
     fn degrees_give_the_same_shape() {
-        let tree = Tree::from_degrees(&[vec![2], vec![1, 3]]).unwrap();
+        let tree = DomainTree::from_degrees(&[vec![2], vec![1, 3]]).unwrap();
         assert_eq!((tree.width(0), tree.leaf_count()), (2, 4));
         assert_eq!(tree.children(Domain { level: 0, index: 1 }), 1..4);
         assert_eq!(tree.path(Domain { level: 1, index: 3 }), "1/2");
@@ -478,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_is_no_tree_is_an_error() {
-        let of = |paths: &[&str]| Tree::from_paths(paths, '/').unwrap_err();
+        let of = |paths: &[&str]| DomainTree::from_paths(paths, '/').unwrap_err();
         assert_eq!(of(&[]), Error::Empty);
         assert!(matches!(
             of(&["a/b", "a"]),
@@ -503,7 +349,7 @@ mod tests {
             of(&["a/b", "a/b"]),
             Error::Duplicate { index: 1, .. }
         ));
-        let of = |degrees: &[Vec<u32>]| Tree::from_degrees(degrees).unwrap_err();
+        let of = |degrees: &[Vec<u32>]| DomainTree::from_degrees(degrees).unwrap_err();
         assert_eq!(of(&[]), Error::Empty);
         assert_eq!(of(&[vec![0]]), Error::Empty);
         assert_eq!(

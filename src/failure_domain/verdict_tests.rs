@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::failures::{maximal_vectors, worst};
+use super::failure_counts::{maximal_vectors, worst};
 use super::layout_tests::{FILE, any_tree, any_units, layout, regular, targets_of, units};
 use super::*;
 
@@ -20,7 +20,7 @@ fn the_documents_example() {
     ] {
         let says = |test| layout.tolerates(&failed, test).unwrap().tolerable;
         assert_eq!(
-            (says(Test::Polytope), says(Test::Exact)),
+            (says(FailureTest::Polytope), says(FailureTest::Exact)),
             (inside, tolerable)
         );
     }
@@ -34,19 +34,24 @@ fn the_documents_example() {
 #[test]
 fn what_is_tolerable_is_not_convex() {
     let layout = layout(&regular(&[5, 2]), units(1, 6, 0));
-    let exact = |failed: &[u32]| layout.tolerates(failed, Test::Exact).unwrap();
+    let exact = |failed: &[u32]| layout.tolerates(failed, FailureTest::Exact).unwrap();
     assert!(exact(&[0, 6]).tolerable && exact(&[4, 0]).tolerable);
     assert_eq!((exact(&[2, 3]).tolerable, exact(&[2, 3]).loss), (false, 7));
-    // So a polytope through the largest tolerances would accept it; that of bound B does not.
+    // A polytope made from the exact tolerances would accept it; that of bound B does not.
     let tolerance = layout.tolerance().unwrap();
     assert_eq!((tolerance.exact, tolerance.bound), (vec![4, 6], vec![3, 6]));
-    assert!(!layout.tolerates(&[2, 3], Test::Polytope).unwrap().tolerable);
+    assert!(
+        !layout
+            .tolerates(&[2, 3], FailureTest::Polytope)
+            .unwrap()
+            .tolerable
+    );
 }
 
 #[test]
 fn nothing_is_tolerated_without_parity() {
     let layout = layout(&regular(&[3, 2]), units(4, 0, 1));
-    for test in [Test::Polytope, Test::Sum, Test::Exact] {
+    for test in [FailureTest::Polytope, FailureTest::Sum, FailureTest::Exact] {
         assert!(layout.tolerates(&[0, 0], test).unwrap().tolerable);
         assert!(!layout.tolerates(&[0, 1], test).unwrap().tolerable);
         assert!(!layout.tolerates(&[1, 0], test).unwrap().tolerable);
@@ -55,7 +60,7 @@ fn nothing_is_tolerated_without_parity() {
 }
 
 /// All sets of up to three domains.
-fn failure_sets(tree: &Tree) -> Vec<Vec<Domain>> {
+fn failure_sets(tree: &DomainTree) -> Vec<Vec<Domain>> {
     let all: Vec<Domain> = (0..tree.depth())
         .flat_map(|level| tree.domains(level))
         .collect();
@@ -70,8 +75,8 @@ fn failure_sets(tree: &Tree) -> Vec<Vec<Domain>> {
     sets
 }
 
-/// The same for sets that differ only by the order of children.
-fn shape(tree: &Tree, domain: Option<Domain>, failed: &[Domain]) -> String {
+/// A canonical form: the same for sets that differ only in the order of children.
+fn shape(tree: &DomainTree, domain: Option<Domain>, failed: &[Domain]) -> String {
     if domain.is_some_and(|domain| failed.contains(&domain)) {
         return "x".to_owned();
     }
@@ -127,7 +132,7 @@ fn verdicts_equal_exhaustive_search() {
         let tree = regular(&degrees);
         let layout = layout(&tree, group);
         let symmetric = layout.plan().symmetric().unwrap();
-        // By shape, and by number of failures in each level: the worst loss.
+        // The worst loss for each canonical form, and for each vector of failure counts.
         let (mut named, mut counted) = (HashMap::new(), BTreeMap::new());
         let sets = failure_sets(&tree);
         for failed in &sets {
@@ -146,9 +151,9 @@ fn verdicts_equal_exhaustive_search() {
             assert_eq!(verdict.tolerable, wanted <= u64::from(group.parity));
         }
         for (counts, wanted) in &counted {
-            let verdict = layout.tolerates(counts, Test::Exact).unwrap();
+            let verdict = layout.tolerates(counts, FailureTest::Exact).unwrap();
             assert_eq!(verdict.loss, *wanted, "{degrees:?} {group:?} {counts:?}");
-            let polytope = layout.tolerates(counts, Test::Polytope).unwrap();
+            let polytope = layout.tolerates(counts, FailureTest::Polytope).unwrap();
             assert!(!polytope.tolerable || verdict.tolerable);
         }
         for vector in maximal_vectors(symmetric, group).unwrap() {
@@ -171,15 +176,15 @@ fn on_unlike_domains_the_worst_case_is_met() {
         ),
         (vec![vec![4], vec![3, 3, 3, 1]], units(4, 2, 0), true),
     ] {
-        let tree = Arc::new(Tree::from_degrees(&degrees).unwrap());
-        let settings = Settings {
+        let tree = Arc::new(DomainTree::from_degrees(&degrees).unwrap());
+        let settings = LayoutSettings {
             water_filling,
-            ..Settings::new(group)
+            ..LayoutSettings::new(group)
         };
         let layout = Layout::new(tree.clone(), &settings).unwrap();
         let groups: Vec<Vec<usize>> = (0..40)
             .flat_map(|key| (0..40).map(move |group| (key, group)))
-            .map(|(key, group)| targets_of(&layout, File { container: 1, key }, group))
+            .map(|(key, group)| targets_of(&layout, FileId { container: 1, key }, group))
             .collect();
         for failed in failure_sets(&tree) {
             let mut gone = vec![false; tree.leaf_count()];
@@ -201,11 +206,11 @@ fn on_unlike_domains_the_worst_case_is_met() {
 
 #[test]
 fn maximal_vectors_are_the_edge_of_what_is_tolerable() {
-    let symmetric = Symmetric::new(&[9, 2, 2, 4]).unwrap();
+    let symmetric = SymmetricTree::new(&[9, 2, 2, 4]).unwrap();
     let vectors = maximal_vectors(&symmetric, units(8, 5, 5)).unwrap();
     assert!(vectors.contains(&vec![2, 0, 0, 1]) && vectors.contains(&vec![0, 0, 0, 5]));
     assert!(!vectors.contains(&vec![1, 1, 0, 0]));
-    let wide = Symmetric::new(&[1000, 10, 10, 10]).unwrap();
+    let wide = SymmetricTree::new(&[1000, 10, 10, 10]).unwrap();
     let error = maximal_vectors(&wide, units(500, 400, 0));
     assert_eq!(error, Err(Error::TooManyVectors));
 }
@@ -215,9 +220,9 @@ proptest! {
 
     #[test]
     fn named_failures_lose_no_more_than_said(tree in any_tree(), share: (u32, u32, u32), picks in prop::collection::vec((0_usize..4, 0_usize..99), 1..4), water: bool) {
-        let symmetric = Symmetric::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
+        let symmetric = SymmetricTree::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
         let most = if water { tree.leaf_count() as u64 } else { symmetric.targets() };
-        let settings = Settings { water_filling: water, ..Settings::new(any_units(most, share)) };
+        let settings = LayoutSettings { water_filling: water, ..LayoutSettings::new(any_units(most, share)) };
         let layout = Layout::new(tree.clone(), &settings).unwrap();
         let failed: Vec<Domain> = picks.iter().map(|&(level, index)| {
             let level = level % tree.depth();
@@ -230,10 +235,10 @@ proptest! {
             let loss = targets.iter().filter(|target| gone.contains(target)).count() as u64;
             prop_assert!(loss <= verdict.loss);
         }
-        // Counted, they may lie elsewhere, but not do more harm.
+        // The test by counts assumes the worst positions, so it must not be more optimistic.
         let mut counts = vec![0; tree.depth()];
         failed.iter().collect::<HashSet<_>>().iter().for_each(|domain| counts[domain.level] += 1);
-        let tests = [Test::Exact, Test::Sum, Test::Polytope].map(|test| layout.tolerates(&counts, test).unwrap());
+        let tests = [FailureTest::Exact, FailureTest::Sum, FailureTest::Polytope].map(|test| layout.tolerates(&counts, test).unwrap());
         prop_assert!(verdict.loss <= tests[0].loss, "{:?} {:?}", verdict, tests);
         prop_assert!(tests[0].loss <= tests[1].loss && tests[1].loss <= tests[2].loss, "{:?}", tests);
         prop_assert!(tests[1].tolerable || !tests[2].tolerable);

@@ -1,52 +1,62 @@
-//! Process recovery: which process has which rank, and how that is repaired after a failure.
+//! Process recovery: which process has which rank, and how a job is repaired after a failure.
 //!
-//! All living processes are in one private communicator, the *world*. Each has a place: first come those that work
-//! for the user (the active ones, in the order of their ranks), then the spares. After a failure the active survivors leave the
-//! user's communicator ([`Process::recover`]), the spares follow when the world is revoked, and together they
-//! [`establish`] a new world: survivors keep their ranks, spares take those of the dead. What fails meanwhile
-//! is left out of the next attempt. Nothing of a process changes before all living ones agree on the new world.
+//! All living processes are in one private communicator, the *world*. Each has a slot there: first the active
+//! processes, which have a rank in the user's communicator, in the order of these ranks; then the spares. A repair goes
+//! through these steps:
+//!
+//! ```text
+//! recover: revoke all communicators → rendezvous of the active survivors → establish
+//! spares:  wait_as_spare sees the revoked world                          → establish
+//! establish: shrink the world → gather claims → assign slots → split communicators → agree, or try again
+//! ```
+//!
+//! Survivors keep their ranks and spares take those of the dead. Processes that fail during the repair are left out of
+//! the next attempt. The state of a process changes only after all living processes have agreed on the new world.
 
+mod assignment;
 #[cfg(test)]
-mod hopeless;
-mod places;
+mod assignment_tests;
 #[cfg(test)]
-mod tests;
+mod unrepairable_tests;
 
 use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Error, Result};
 use crate::comm::{self, Agreement, Resilient};
-use places::{Claim, Places};
+use assignment::{MembershipClaim, RankAssignment};
 
-/// What became of a rank in the last repair.
+// Former names, until the callers in other modules use the new ones.
+pub use self::{ProcessRole as Role, SyncOutcome as Met, SyncPoint as Meeting};
+
+/// What the last repair meant for a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ProcessRole {
     Initial,
     Recovered,
     Survivor,
 }
 
-/// Where a process waits for the others. Each is one bit, so that an agreement on different ones is none of them.
+/// The points at which active processes synchronize. One bit each: the AND over processes at different points is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meeting {
+pub enum SyncPoint {
     Recovery = 1,
     Finalize = 2,
     Commit = 4,
 }
 
-/// The bits of all meetings.
-const MEETINGS: u32 = 7;
-/// Given by those who can do what they meet for.
+/// The bits of all points.
+const SYNC_POINTS: u32 = 7;
+/// Set by processes that can do what the point is for.
 const WILLING: u32 = 8;
 
-/// How a meeting went.
+/// The result of [`Process::meet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
-    /// All living active processes are here; one has died since the last repair if `someone_failed`. `willing` if
-    /// none has come to say that it cannot do what they meet for.
+pub enum SyncOutcome {
+    /// All living active processes are at this point. `someone_failed`: a process has died since the last repair.
+    /// `willing`: all of them can do what the point is for.
     AllHere { someone_failed: bool, willing: bool },
-    /// Others are elsewhere, some of them in recovery.
+    /// Some processes are at another point, for example in recovery.
     Elsewhere,
 }
 
@@ -55,120 +65,127 @@ pub enum Met {
 pub enum Wake {
     /// It has become active.
     Active,
-    /// The job is done.
+    /// The active processes have finalized.
     Finalized,
-    /// No active process is left that could end the job.
+    /// All active processes are dead.
     Abandoned,
 }
 
-/// What [`Process::detect`] sees.
+/// What [`Process::detect`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     Failed,
     Revoked,
 }
 
-/// Rounds of a meeting before recovery is given up: two are enough when every process does what it should.
+/// Limit on the rounds of a rendezvous. Two suffice if every process behaves.
 const ROUNDS: usize = 64;
 
-/// So many active processes tell the spares that the job is done, since some may die meanwhile.
+/// This many active processes signal the end of the job to the spares, in case some of them die meanwhile.
 const HERALDS: usize = 4;
 
 const SHORTEST_NAP: Duration = Duration::from_micros(20);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
-/// An active process has a seat: the communicator that its user sees, and a private one of the same ranks.
-struct Seat<C> {
+/// The communicators of an active process: the user's, and a private one with the same ranks.
+struct ActiveComms<C> {
     user: C,
     private: C,
 }
 
-pub struct Process<C: Resilient> {
+/// A process in a world on which all living processes have agreed.
+struct Membership<C> {
     world: C,
-    places: Places,
-    place: usize,
-    /// Absent on spares.
-    seat: Option<Seat<C>>,
-    /// The seats before each repair: the user may still ask about requests on them.
-    retired: Vec<Seat<C>>,
+    assignment: RankAssignment,
+    slot: usize,
+    /// `None` on spares.
+    active: Option<ActiveComms<C>>,
+}
+
+pub struct Process<C: Resilient> {
+    membership: Membership<C>,
+    /// The communicators before each repair: the user may still test or wait for requests on them.
+    retired: Vec<ActiveComms<C>>,
     repaired: bool,
 }
 
 impl<C: Resilient> Process<C> {
-    /// Sets the last `spares` processes of `given` aside; ranks that are dead already count as failed.
+    /// Makes the last `spares` processes of `given` spares. Ranks that are already dead count as failed.
     ///
     /// # Collective
     /// Called by all living ranks of `given`; all return the same verdict about `spares`.
     pub fn start(given: &C, spares: i64) -> Result<Self> {
-        let claim = Claim::at_start(given.rank(), given.size(), spares);
-        let world = establish(given, claim)?;
+        let claim = MembershipClaim::at_start(given.rank(), given.size(), spares);
         Ok(Self {
-            world: world.world,
-            places: world.places,
-            place: world.place,
-            seat: world.seat,
+            membership: establish(given, claim)?,
             retired: Vec::new(),
             repaired: false,
         })
     }
 
     pub fn is_spare(&self) -> bool {
-        self.seat.is_none()
+        self.membership.active.is_none()
     }
 
-    /// The user's communicator.
+    /// The user's communicator; `None` on spares.
     pub fn user(&self) -> Option<&C> {
-        self.seat.as_ref().map(|seat| &seat.user)
+        self.membership.active.as_ref().map(|active| &active.user)
     }
 
-    /// The role of an active rank.
-    pub fn role(&self, rank: usize) -> Option<Role> {
-        let recovered = self.places.recovered.get(rank)?;
+    /// The role of a rank of the user's communicator.
+    pub fn role(&self, rank: usize) -> Option<ProcessRole> {
+        let recovered = self.membership.assignment.recovered.get(rank)?;
         Some(match (self.repaired, recovered) {
-            (false, _) => Role::Initial,
-            (true, true) => Role::Recovered,
-            (true, false) => Role::Survivor,
+            (false, _) => ProcessRole::Initial,
+            (true, true) => ProcessRole::Recovered,
+            (true, false) => ProcessRole::Survivor,
         })
     }
 
-    pub fn own_role(&self) -> Option<Role> {
-        self.role(self.place)
+    pub fn own_role(&self) -> Option<ProcessRole> {
+        self.role(self.membership.slot)
     }
 
+    /// The number of active processes.
     pub fn active(&self) -> usize {
-        self.places.recovered.len()
+        self.membership.assignment.recovered.len()
     }
 
-    /// The processes lost in the last repair, by their places in the world before it.
+    /// The processes lost in the last repair, by their slots in the world before it.
     pub fn failed(&self) -> &[usize] {
-        &self.places.failed
+        &self.membership.assignment.failed
     }
 
-    /// Whether the last repair found too few spares, so that the user's communicator has shrunk.
+    /// Whether spares ran out in the last repair, so that the user's communicator has shrunk.
     pub fn depleted(&self) -> bool {
-        self.places.depleted
+        self.membership.assignment.depleted
     }
 
-    // ---- meetings ----
+    // ---- synchronization ----
 
+    /// Synchronizes with the other active processes at a point.
+    ///
     /// # Collective
-    /// Called by all active processes, in one meeting or another.
-    pub fn meet(&self, meeting: Meeting, willing: bool) -> Result<Met> {
-        let seat = self.seat.as_ref().ok_or(Error::Uninitialized)?;
-        let own = meeting as u32 | if willing { WILLING } else { 0 };
-        let agreed = seat.private.agree(own)?;
-        Ok(match agreed.flag & MEETINGS == meeting as u32 {
-            true => Met::AllHere {
+    /// Called by all active processes, at this or another point.
+    pub fn meet(&self, point: SyncPoint, willing: bool) -> Result<SyncOutcome> {
+        let own = point as u32 | if willing { WILLING } else { 0 };
+        let agreed = self.active_comms()?.private.agree(own)?;
+        Ok(match agreed.flag & SYNC_POINTS == point as u32 {
+            true => SyncOutcome::AllHere {
                 someone_failed: agreed.someone_failed,
                 willing: agreed.flag & WILLING != 0,
             },
-            false => Met::Elsewhere,
+            false => SyncOutcome::Elsewhere,
         })
+    }
+
+    fn active_comms(&self) -> Result<&ActiveComms<C>> {
+        self.membership.active.as_ref().ok_or(Error::Uninitialized)
     }
 
     fn rendezvous(&self) -> Result<()> {
         for _ in 0..ROUNDS {
-            if let Met::AllHere { .. } = self.meet(Meeting::Recovery, true)? {
+            if let SyncOutcome::AllHere { .. } = self.meet(SyncPoint::Recovery, true)? {
                 return Ok(());
             }
         }
@@ -176,51 +193,52 @@ impl<C: Resilient> Process<C> {
         Err(Error::Unrepairable(waited))
     }
 
-    /// Looks for failures without waiting. What was seen once is seen again until it is repaired.
+    /// Looks for failures without blocking. A failure is reported until it is repaired.
     pub fn detect(&self) -> Result<Option<Trouble>> {
-        let seat = self.seat.as_ref().ok_or(Error::Uninitialized)?;
-        // Lets MPI take in what has happened.
-        let looked = seat.private.signalled();
-        if matches!(looked, Err(comm::Error::Revoked { .. })) || seat.user.is_revoked() {
+        let active = self.active_comms()?;
+        // Also lets MPI make progress, so that it learns of failures.
+        let probed = active.private.signalled();
+        if matches!(probed, Err(comm::Error::Revoked { .. })) || active.user.is_revoked() {
             return Ok(Some(Trouble::Revoked));
         }
-        let failed = seat.private.failed()?;
+        let failed = active.private.failed()?;
         Ok((!failed.is_empty()).then_some(Trouble::Failed))
     }
 
     // ---- repair ----
 
-    /// Leaves the broken communicators together with all other active processes, and comes back with new ones.
+    /// Revokes the broken communicators and gets new ones, together with all other active processes.
     ///
     /// # Collective
-    /// Called by all living active processes; spares join by [`Process::wait_as_spare`].
+    /// Called by all living active processes; spares join in [`Process::wait_as_spare`].
     pub fn recover(&mut self) -> Result<()> {
-        if let Some(seat) = &self.seat {
-            seat.user.revoke();
-            seat.private.revoke();
+        if let Some(active) = &self.membership.active {
+            active.user.revoke();
+            active.private.revoke();
         }
-        self.world.revoke();
+        self.membership.world.revoke();
         self.rendezvous()?;
         self.repair()
     }
 
     fn repair(&mut self) -> Result<()> {
-        let claim = Claim::again(self.place, self.world.size(), self.active());
-        let new = establish(&self.world, claim)?;
-        self.retired.extend(self.seat.take());
-        self.seat = new.seat;
-        self.world = new.world;
-        self.places = new.places;
-        self.place = new.place;
+        let Membership { world, slot, .. } = &self.membership;
+        let claim = MembershipClaim::again(*slot, world.size(), self.active());
+        let new = establish(world, claim)?;
+        let old = std::mem::replace(&mut self.membership, new);
+        self.retired.extend(old.active);
         self.repaired = true;
         Ok(())
     }
 
-    /// Waits until this spare is needed, or the job is done.
+    /// Waits until this spare becomes active or the job ends.
     pub fn wait_as_spare(&mut self) -> Result<Wake> {
         let mut nap = SHORTEST_NAP;
         while self.is_spare() {
-            match self.world.signalled() {
+            let Membership {
+                world, assignment, ..
+            } = &self.membership;
+            match world.signalled() {
                 Ok(true) => return Ok(Wake::Finalized),
                 Ok(false) => {
                     sleep(nap);
@@ -228,8 +246,8 @@ impl<C: Resilient> Process<C> {
                 }
                 Err(comm::Error::Revoked { .. }) => self.repair()?,
                 Err(comm::Error::ProcessFailed { .. }) => {
-                    let failed = self.world.failed()?;
-                    let active = &self.places.ranks[..self.active()];
+                    let failed = world.failed()?;
+                    let active = &assignment.ranks[..self.active()];
                     if active.iter().all(|rank| failed.contains(rank)) {
                         return Ok(Wake::Abandoned);
                     }
@@ -242,17 +260,23 @@ impl<C: Resilient> Process<C> {
 
     // ---- the end ----
 
-    /// Lets the spares go, once all active processes have met in [`Meeting::Finalize`].
+    /// Signals the end of the job to the spares, after all active processes have met at [`SyncPoint::Finalize`].
     pub fn dismiss_spares(&self) {
-        if self.place < HERALDS.min(self.active()) {
-            let spares = &self.places.ranks[self.active()..];
-            spares.iter().for_each(|&spare| self.world.signal(spare));
+        let Membership {
+            world,
+            assignment,
+            slot,
+            ..
+        } = &self.membership;
+        if *slot < HERALDS.min(self.active()) {
+            let spares = &assignment.ranks[self.active()..];
+            spares.iter().for_each(|&spare| world.signal(spare));
         }
     }
 
-    /// Ends with or without freeing the communicators. Where MPI makes one in its finalize, they keep their ids until
-    /// then: a spare leaves at the first of several signals, and takes a later one, or what the user sent to
-    /// nobody, for a message of the next communicator with the same id.
+    /// Ends with or without freeing the communicators. If MPI creates a communicator in `MPI_Finalize`, ours must keep
+    /// their ids until then: a spare leaves at the first of several signals, and would take a later one, or a message
+    /// that nobody received, for a message of the new communicator with the reused id.
     pub fn end(self, frees: bool) {
         if !frees {
             std::mem::forget(self);
@@ -260,24 +284,16 @@ impl<C: Resilient> Process<C> {
     }
 }
 
-/// What one attempt has built.
-struct Built<C> {
-    world: C,
-    places: Places,
-    place: usize,
-    seat: Option<Seat<C>>,
-}
-
-/// Builds a new world from the living processes of an old one. Ends after as many attempts as there are processes
-/// to lose, and a few more.
+/// Builds a new world from the living processes of an old one. Each failed attempt means that another process has died,
+/// so their number is limited by the number of processes, with a few to spare.
 ///
 /// # Collective
 /// Called by all living processes of `old`.
-fn establish<C: Resilient>(old: &C, claim: Claim) -> Result<Built<C>> {
+fn establish<C: Resilient>(old: &C, claim: MembershipClaim) -> Result<Membership<C>> {
     let mut cause = None;
     for _ in 0..old.size() + 3 {
         match shrink(old).and_then(|living| attempt(living, claim)) {
-            Ok(built) => return Ok(built),
+            Ok(membership) => return Ok(membership),
             Err(Error::Comm(lost)) => cause = Some(lost),
             Err(verdict) => return Err(verdict),
         }
@@ -288,58 +304,59 @@ fn establish<C: Resilient>(old: &C, claim: Claim) -> Result<Built<C>> {
     )))
 }
 
-/// No process goes on with the new communicator before all have it: to revoke one that others are still making
-/// does them no good.
+/// Shrinks the old world. Returns the new communicator only if all processes have it: revoking a communicator does not
+/// interrupt processes that are still creating it.
 fn shrink<C: Resilient>(old: &C) -> Result<C> {
     let living = old.shrink();
     let agreed = old.agree(u32::from(living.is_ok()))?;
     match agreed.flag {
         1 => Ok(living?),
-        _ => Err(given_up()),
+        _ => Err(attempt_failed()),
     }
 }
 
-fn given_up() -> Error {
+fn attempt_failed() -> Error {
     comm::Error::Revoked { call: "the repair" }.into()
 }
 
-/// All living processes get their communicators, or none of them uses what it got. A verdict about the claims is
-/// the same on all.
-fn attempt<C: Resilient>(living: C, claim: Claim) -> Result<Built<C>> {
-    let parts = build(&living, claim);
-    let lost = matches!(parts, Err(Error::Comm(_)));
+/// Assigns slots and creates communicators. Succeeds on all living processes or on none. Errors in the claims are the
+/// same on all of them.
+fn attempt<C: Resilient>(living: C, claim: MembershipClaim) -> Result<Membership<C>> {
+    let joined = join(&living, claim);
+    let lost = matches!(joined, Err(Error::Comm(_)));
     if lost {
-        // Others may be blocked in what this process has left.
+        // Others may be blocked in a collective that this process has left.
         living.revoke();
     }
     let agreed = living.agree(u32::from(!lost));
     let all_have = matches!(agreed, Ok(Agreement { flag: 1, .. }));
     if !all_have {
-        // So it keeps its id: messages of those who left it may still be under way.
+        // Keeps its id from being reused: messages of processes that left it may still arrive.
         living.revoke();
     }
     agreed?;
-    let (places, place, seat) = parts?;
+    let (assignment, slot, active) = joined?;
     match all_have {
-        true => Ok(Built {
+        true => Ok(Membership {
             world: living,
-            places,
-            place,
-            seat,
+            assignment,
+            slot,
+            active,
         }),
-        false => Err(given_up()),
+        false => Err(attempt_failed()),
     }
 }
 
-type Parts<C> = (Places, usize, Option<Seat<C>>);
-
-/// Makes the communicators without using them, since others may not have got theirs.
-fn build<C: Resilient>(living: &C, claim: Claim) -> Result<Parts<C>> {
+/// Creates the communicators without using them: other processes may have failed to create theirs.
+fn join<C: Resilient>(
+    living: &C,
+    claim: MembershipClaim,
+) -> Result<(RankAssignment, usize, Option<ActiveComms<C>>)> {
     let claims = claim.gather(living)?;
-    let places = Places::from_claims(&claims)?;
-    let place = places.place_of(living.rank())?;
-    let joins = place < places.recovered.len();
-    let seat = living.split_for_user(joins, place as i32)?;
-    let seat = seat.map(|(user, private)| Seat { user, private });
-    Ok((places, place, seat))
+    let assignment = RankAssignment::from_claims(&claims)?;
+    let slot = assignment.slot_of(living.rank())?;
+    let is_active = slot < assignment.recovered.len();
+    let active = living.split_for_user(is_active, slot as i32)?;
+    let active = active.map(|(user, private)| ActiveComms { user, private });
+    Ok((assignment, slot, active))
 }

@@ -1,4 +1,4 @@
-//! What a file says.
+//! `stanchion inspect`: prints the kvtree in files.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -7,21 +7,21 @@ use std::path::Path;
 use stanchion::kvtree::print::{Mode, lines};
 use stanchion::kvtree::{Tree, file};
 
-use super::output::{self, complain};
-use super::{Failure, some};
+use super::output::{self, print_error};
+use super::{CommandError, operands};
 
-pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
+pub(super) fn run(words: Vec<OsString>) -> Result<(), CommandError> {
     let mut ended = Ok(());
-    for path in some(words, "a file")? {
+    for path in operands(words, "a file")? {
         if let Err(error) = show(Path::new(&path)) {
-            complain(format_args!("stanchion: {error}\n"));
-            ended = Err(Failure::Bad(None));
+            print_error(format_args!("stanchion: {error}\n"));
+            ended = Err(CommandError::Failed(None));
         }
     }
     ended
 }
 
-/// The tree that the file is or begins with.
+/// Prints the tree at the beginning of a file.
 fn show(path: &Path) -> Result<(), String> {
     let mut tree = Tree::new();
     file::read_file(path, tree.edit()).map_err(|error| error.to_string())?;
@@ -34,5 +34,5 @@ fn show(path: &Path) -> Result<(), String> {
         }
     });
     let ended = written.and_then(|()| out.flush());
-    output::written(ended)
+    output::check_written(ended)
 }

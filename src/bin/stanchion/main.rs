@@ -1,7 +1,7 @@
-//! `stanchion`: looks at files that the library has written, and mends them, without MPI.
+//! `stanchion`: inspects, verifies and rebuilds files of the library, and plans placements, without MPI.
 //!
-//! Every command is a thin layer over a room of the library: `inspect` over kvtree, `verify` and `rebuild` over redset's
-//! offline half, `plot` over placement. What they print goes to standard output, what went wrong to standard error.
+//! Every command is a thin layer over a module of the library: `inspect` over kvtree, `verify` and `rebuild` over
+//! redset's offline functions, `plot` over placement. Results go to standard output, errors to standard error.
 
 mod inspect;
 mod output;
@@ -15,33 +15,33 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: stanchion <command> ...
 
-  inspect <file>...            what a file of redset or kvtree says
-  verify <prefix>...           compares all that redset protects under a prefix with its checksums
+  inspect <file>...            prints the tree in a file of kvtree or redset
+  verify <prefix>...           checks all files that redset protects under a prefix against their checksums
   rebuild [--dry-run] [--below <directory> | --outside] [--salvage] <prefix>...
-                               makes anew what of it is lost or damaged, if all files of a set are below the directory
-                               of the prefix, or the one that is named, or with --outside wherever they are; with
-                               --dry-run only says what it would write; with --salvage also where more ranks have
-                               lost something than the scheme promises to survive, as far as it can be done
+                               rebuilds lost and damaged files, if all files of a set are below the directory of the
+                               prefix or below <directory>; --outside allows any directory. --dry-run only lists the
+                               files that would be written. --salvage also tries sets that have lost more ranks than
+                               their scheme guarantees to survive
   plot --scheme <scheme> [--set-size <ranks>] [--json] <file>
-                               which ranks protect each other, and what is survived: a picture (SVG), or a report (JSON)
+                               chooses the sets of a job and shows what they survive, as SVG or JSON
 
-A prefix is the name that was given to redset_apply. Files with relative paths are looked for in the current directory.
-A scheme is partner:<copies>, xor or rs:<k>. The file of plot has a line for each rank, with the domains that it is in:
+A prefix is the name that was given to redset_apply. Relative paths are resolved in the current directory.
+A scheme is partner:<copies>, xor or rs:<k>. The file of plot has one line per rank, the path of its failure domains:
 rack3/chassis1/node17.
 
-Exit codes: 0 if all is well, 1 if something is lost or damaged or failed, 2 if the command makes no sense, 141 if
-nobody reads on what it prints.
+Exit codes: 0 success, 1 something is lost or damaged or an operation failed, 2 wrong usage, 141 the reader of
+standard output has gone.
 ";
 
-/// Why a command does not end well.
-enum Failure {
-    /// It makes no sense.
+/// Why a command fails.
+enum CommandError {
+    /// Wrong usage.
     Usage(String),
-    /// Something is lost, damaged or failed. All has been said already if there is no text.
+    /// Something is lost, damaged or failed. `None`: the cause has been printed already.
     Bad(Option<String>),
 }
 
-impl Failure {
+impl CommandError {
     fn because(error: impl Display) -> Self {
         Self::Bad(Some(error.to_string()))
     }
@@ -57,32 +57,36 @@ fn main() -> ExitCode {
         Some("rebuild") => protected::rebuild(words),
         Some("plot") => plot::run(words),
         Some("-h" | "--help" | "help") => {
-            output::print(format_args!("{USAGE}")).map_err(Failure::because)
+            output::print(format_args!("{USAGE}")).map_err(CommandError::because)
         }
-        _ => Err(Failure::Usage(format!("there is no command {command:?}"))),
+        _ => Err(CommandError::Usage(format!(
+            "there is no command {command:?}"
+        ))),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Bad(text)) => {
+        Err(CommandError::Failed(text)) => {
             text.iter()
-                .for_each(|text| output::complain(format_args!("stanchion: {text}\n")));
+                .for_each(|text| output::print_error(format_args!("stanchion: {text}\n")));
             ExitCode::FAILURE
         }
-        Err(Failure::Usage(text)) => {
-            output::complain(format_args!("stanchion: {text}\n\n{USAGE}"));
+        Err(CommandError::Usage(text)) => {
+            output::print_error(format_args!("stanchion: {text}\n\n{USAGE}"));
             ExitCode::from(2)
         }
     }
 }
 
-/// Words that are no options; there must be some.
-fn some(words: Vec<OsString>, what: &str) -> Result<Vec<OsString>, Failure> {
+/// The operands of a command, of which there must be at least one; fails on options.
+fn operands(words: Vec<OsString>, what: &str) -> Result<Vec<OsString>, CommandError> {
     let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
     if let Some(option) = words.iter().find(is_option) {
-        return Err(Failure::Usage(format!("there is no option {option:?}")));
+        return Err(CommandError::Usage(format!(
+            "there is no option {option:?}"
+        )));
     }
     match words[..] {
-        [] => Err(Failure::Usage(format!("{what} is missing"))),
+        [] => Err(CommandError::Usage(format!("{what} is missing"))),
         _ => Ok(words),
     }
 }

@@ -1,17 +1,18 @@
-//! Printing. Whoever reads standard output may stop (`| head`): then the command ends at once, as others do. A full
-//! disk behind it is a failure. Standard error may be closed: what is written there is lost, nothing else happens.
+//! Output of the commands. If the reader of standard output has gone (`| head`), the command exits at once, as others do
+//! on SIGPIPE. Any other failure to write there, such as a full disk, is an error. Failures to write to standard error
+//! are ignored.
 
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
-/// As a shell reports a command that SIGPIPE has ended.
-const ENDED_BY_READER: i32 = 141;
+/// 128 + SIGPIPE, as a shell reports it.
+const ENDED_BY_SIGPIPE: i32 = 141;
 
-/// Ends the command if its reader is gone.
-pub(crate) fn written(outcome: io::Result<()>) -> Result<(), String> {
+/// Exits if the reader of standard output has gone; otherwise turns the error into a text.
+pub(crate) fn check_written(outcome: io::Result<()>) -> Result<(), String> {
     match outcome {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-            std::process::exit(ENDED_BY_READER);
+            std::process::exit(ENDED_BY_SIGPIPE);
         }
         outcome => outcome.map_err(|error| format!("standard output: {error}")),
     }
@@ -20,10 +21,10 @@ pub(crate) fn written(outcome: io::Result<()>) -> Result<(), String> {
 /// Writes to standard output.
 pub(crate) fn print(text: Arguments) -> Result<(), String> {
     let mut out = io::stdout().lock();
-    written(out.write_fmt(text).and_then(|()| out.flush()))
+    check_written(out.write_fmt(text).and_then(|()| out.flush()))
 }
 
-/// Writes to standard error, if somebody listens.
-pub(crate) fn complain(text: Arguments) {
+/// Writes to standard error, and ignores failures.
+pub(crate) fn print_error(text: Arguments) {
     let _ = io::stderr().lock().write_fmt(text);
 }

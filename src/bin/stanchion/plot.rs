@@ -1,18 +1,18 @@
-//! The sets of a job before it runs.
+//! `stanchion plot`: chooses the sets of a job before it runs, and shows what they survive.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use stanchion::failure_domain::placement::{Placement, Request, Scheme};
+use stanchion::failure_domain::placement::{Placement, PlacementRequest, Scheme};
 
 use super::output::print;
-use super::{Failure, some};
+use super::{CommandError, operands};
 
-/// How many ranks redset puts into a set if it is not told otherwise.
+/// redset's default set size.
 const SET_SIZE: usize = 8;
 
-pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
+pub(super) fn run(words: Vec<OsString>) -> Result<(), CommandError> {
     let (mut scheme, mut set_size, mut json, mut files) = (None, SET_SIZE, false, Vec::new());
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
@@ -28,24 +28,24 @@ pub(super) fn run(words: Vec<OsString>) -> Result<(), Failure> {
         }
     }
     let scheme = scheme.ok_or_else(|| usage("--scheme needs partner:<copies>, xor or rs:<k>"))?;
-    let [file] = &some(files, "a file with a path for each rank")?[..] else {
+    let [file] = &operands(files, "a file with a path for each rank")?[..] else {
         return Err(usage("there is more than one file"));
     };
     let file = Path::new(file);
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::because(format_args!("{}: {error}", file.display())))?;
+        .map_err(|error| CommandError::because(format_args!("{}: {error}", file.display())))?;
     let paths: Vec<_> = text.lines().map(str::trim).collect();
-    let request = Request::new(scheme, set_size);
-    let placement = Placement::of_paths(&paths, &request).map_err(Failure::because)?;
+    let request = PlacementRequest::new(scheme, set_size);
+    let placement = Placement::of_paths(&paths, &request).map_err(CommandError::because)?;
     let printed = match json {
         true => print(format_args!("{}\n", placement.report())),
         false => print(format_args!("{}\n", placement.picture())),
     };
-    printed.map_err(Failure::because)
+    printed.map_err(CommandError::because)
 }
 
-fn usage(text: &str) -> Failure {
-    Failure::Usage(text.into())
+fn usage(text: &str) -> CommandError {
+    CommandError::Usage(text.into())
 }
 
 fn scheme_of(text: &str) -> Option<Scheme> {

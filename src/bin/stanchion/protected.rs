@@ -1,4 +1,4 @@
-//! Files that redset protects.
+//! `stanchion verify` and `rebuild`: files that redset protects.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -7,96 +7,96 @@ use std::path::{Path, PathBuf};
 use stanchion::redset::rebuild::{self, Applied, SetFiles, State};
 use stanchion::redset::{Config, Error};
 
-use super::output::{complain, print};
-use super::{Failure, some};
+use super::output::{print, print_error};
+use super::{CommandError, operands};
 
-/// Every set under every prefix; goes on after a failure.
+/// Applies `act` to every set under every prefix; continues after a failure.
 fn each_set(
     words: Vec<OsString>,
     act: impl Fn(&SetFiles, &OsStr) -> Result<bool, String>,
-) -> Result<(), Failure> {
-    let mut well = true;
-    for prefix in some(words, "a prefix")? {
-        let found = rebuild::applied(&prefix).map_err(Failure::because)?;
+) -> Result<(), CommandError> {
+    let mut is_good = true;
+    for prefix in operands(words, "a prefix")? {
+        let found = rebuild::applied(&prefix).map_err(CommandError::because)?;
         if found.sets.is_empty() {
             let text = format!("no redundancy file has a name that begins with {prefix:?}");
-            return Err(Failure::Bad(Some(text)));
+            return Err(CommandError::Failed(Some(text)));
         }
         for set in &found.sets {
             let (number, groups) = (set.group + 1, set.groups);
-            well &= act(set, &prefix).unwrap_or_else(|error| {
-                complain(format_args!(
+            is_good &= act(set, &prefix).unwrap_or_else(|error| {
+                print_error(format_args!(
                     "stanchion: set {number} of {groups}: {error}\n"
                 ));
                 false
             });
         }
-        well &= is_complete(&found);
+        is_good &= is_complete(&found);
     }
-    match well {
+    match is_good {
         true => Ok(()),
-        false => Err(Failure::Bad(None)),
+        false => Err(CommandError::Failed(None)),
     }
 }
 
-/// Whether some redundancy file of every set was found. Names what belongs to none of them.
+/// Whether at least one redundancy file of every set was found. Also lists the files of earlier applies.
 fn is_complete(found: &Applied) -> bool {
     for path in &found.earlier {
         let path = path.display();
-        complain(format_args!(
-            "stanchion: {path} is of an earlier apply and left out\n"
+        print_error(format_args!(
+            "stanchion: {path} belongs to an earlier apply and is ignored\n"
         ));
     }
     let known: BTreeSet<_> = found.sets.iter().map(|set| set.group).collect();
     let groups = found.sets.iter().map(|set| set.groups).max().unwrap_or(0);
-    // A name may claim any number of sets.
+    // The number comes from a file name and may be absurdly large, so only the first missing set is named.
     let Some(first) = (0..groups).find(|group| !known.contains(group)) else {
         return true;
     };
     let (number, more) = (first + 1, groups - known.len() - 1);
-    complain(format_args!(
+    print_error(format_args!(
         "stanchion: set {number} of {groups}: nothing is left of its redundancy\n"
     ));
     if more > 0 {
-        complain(format_args!(
-            "stanchion: nor of that of {more} other sets\n"
+        print_error(format_args!(
+            "stanchion: the same holds for {more} other sets\n"
         ));
     }
     false
 }
 
-pub(super) fn verify(words: Vec<OsString>) -> Result<(), Failure> {
+pub(super) fn verify(words: Vec<OsString>) -> Result<(), CommandError> {
     each_set(words, |set, prefix| {
         let findings = rebuild::verify(set, prefix).map_err(|error| error.to_string())?;
-        let mut well = true;
+        let mut is_good = true;
         for finding in &findings {
             let (rank, path) = (finding.world_rank, finding.path.display());
             match &finding.state {
                 State::Good => print(format_args!("good       rank {rank}  {path}\n"))?,
                 State::Unchecked => print(format_args!("unchecked  rank {rank}  {path}\n"))?,
                 State::Bad(why) => {
-                    well = false;
+                    is_good = false;
                     print(format_args!("BAD        rank {rank}  {path}: {why}\n"))?;
                 }
             }
         }
-        Ok(well)
+        Ok(is_good)
     })
 }
 
-/// What `rebuild` may do.
+/// The options of `rebuild`.
 #[derive(Default)]
-struct Options {
+struct RebuildOptions {
     salvage: bool,
     dry_run: bool,
     outside: bool,
     below: Option<PathBuf>,
 }
 
-impl Options {
-    /// Takes the options out of the words.
-    fn take(words: &mut Vec<OsString>) -> Result<Options, Failure> {
-        let mut options = Options::default();
+impl RebuildOptions {
+    /// Removes the options from the words.
+    fn take(words: &mut Vec<OsString>) -> Result<RebuildOptions, CommandError> {
+        let mut options = RebuildOptions::default();
         let mut rest = Vec::new();
         let mut given = words.drain(..);
         while let Some(word) = given.next() {
@@ -107,7 +107,7 @@ impl Options {
                 Some("--below") => {
                     let directory = given.next();
                     let directory = directory
-                        .ok_or_else(|| Failure::Usage("--below needs a directory".into()))?;
+                        .ok_or_else(|| CommandError::Usage("--below needs a directory".into()))?;
                     options.below = Some(directory.into());
                 }
                 _ => rest.push(word),
@@ -118,7 +118,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Where files may be written; `None` for anywhere.
+    /// The directory below which files may be written; `None` for anywhere.
     fn directory<'a>(&'a self, prefix: &'a OsStr) -> Option<&'a Path> {
         match (&self.below, self.outside) {
             (_, true) => None,
@@ -135,18 +135,18 @@ impl Options {
     }
 }
 
-pub(super) fn rebuild(mut words: Vec<OsString>) -> Result<(), Failure> {
-    let options = Options::take(&mut words)?;
+pub(super) fn rebuild(mut words: Vec<OsString>) -> Result<(), CommandError> {
+    let options = RebuildOptions::take(&mut words)?;
     let mut config = Config::current();
     config.salvage = Some(options.salvage);
     config.set();
     each_set(words, |set, prefix| match options.dry_run {
-        true => foretell(set, prefix, &options),
+        true => dry_run(set, prefix, &options),
         false => rebuild_set(set, prefix, &options),
     })
 }
 
-fn rebuild_set(set: &SetFiles, prefix: &OsStr, options: &Options) -> Result<bool, String> {
+fn rebuild_set(set: &SetFiles, prefix: &OsStr, options: &RebuildOptions) -> Result<bool, String> {
     let (number, groups, ranks) = (set.group + 1, set.groups, set.ranks);
     let kind = set.kind.ok_or("no scheme protects it")?;
     let rebuilt = match options.directory(prefix) {
@@ -155,7 +155,7 @@ fn rebuild_set(set: &SetFiles, prefix: &OsStr, options: &Options) -> Result<bool
     };
     rebuilt.map_err(|error| match error {
         Error::Intolerable(lost) => format!(
-            "more is lost than the scheme promises to survive; it is rebuilt only with --salvage: {lost}"
+            "more is lost than the scheme guarantees to survive; a rebuild can be tried with --salvage: {lost}"
         ),
         Error::Outside { directory, paths } => refusal(&directory, &paths),
         error => error.to_string(),
@@ -166,8 +166,8 @@ fn rebuild_set(set: &SetFiles, prefix: &OsStr, options: &Options) -> Result<bool
     Ok(true)
 }
 
-/// Lists what a rebuild would write, and changes nothing.
-fn foretell(set: &SetFiles, prefix: &OsStr, options: &Options) -> Result<bool, String> {
+/// Lists the files that a rebuild would write.
+fn dry_run(set: &SetFiles, prefix: &OsStr, options: &RebuildOptions) -> Result<bool, String> {
     set.kind.ok_or("no scheme protects it")?;
     let findings = rebuild::verify(set, prefix).map_err(|error| error.to_string())?;
     for finding in findings {
@@ -191,7 +191,7 @@ fn refusal(directory: &Path, paths: &[PathBuf]) -> String {
     let lines = paths.iter().map(|path| format!("\n  {}", path.display()));
     let lines: String = lines.collect();
     format!(
-        "nothing is written: these files of the set are not below {directory} (--below <directory> names another \
-         one, --outside allows all):{lines}"
+        "nothing was written: these files of the set are not below {directory} (use --below <directory> to name \
+         another one, --outside to allow all):{lines}"
     )
 }

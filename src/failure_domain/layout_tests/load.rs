@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Of every target that fails: the load of its rebuild on the targets outside of its rack, the highest by the mean.
-fn rebuild_loads(layout: &Layout, file: File, tiles: u64) -> Vec<f64> {
+/// For each failed target: the load of its rebuild on the targets outside its rack, maximum by mean.
+fn rebuild_loads(layout: &Layout, file: FileId, tiles: u64) -> Vec<f64> {
     let targets = layout.tree().leaf_count();
     let mut shared = vec![vec![0_u32; targets]; targets];
     for group in 0..tiles * layout.tile().1 {
@@ -37,14 +37,14 @@ fn a_rebuild_loads_all_survivors_alike() {
     ] {
         let layout = layout(&regular(&degrees), group);
         for key in 0..files {
-            let loads = rebuild_loads(&layout, File { container: 1, key }, 400);
+            let loads = rebuild_loads(&layout, FileId { container: 1, key }, 400);
             let highest = loads.into_iter().fold(0.0, f64::max);
             assert!(highest <= most, "{degrees:?}: {highest}");
         }
     }
 }
 
-/// Reading a file leaves parity where it is: it must not stay in one rack for long.
+/// Parity must move between racks: reads of data would otherwise leave one rack idle.
 #[test]
 fn parity_goes_around_among_racks() {
     for (degrees, group) in [

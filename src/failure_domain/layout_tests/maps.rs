@@ -22,17 +22,17 @@ fn motr_compatible_maps_equal_those_of_motr() {
             let level = |text: &str| numbers(text).iter().map(|&n| n as u32).collect();
             let degrees: Vec<Vec<u32>> = fields[1].split("],").map(level).collect();
             let (group, seed, file) = (numbers(fields[2]), numbers(fields[3]), numbers(fields[4]));
-            let settings = Settings {
-                mode: Mode::Motr,
+            let settings = LayoutSettings {
+                mode: PermutationMode::Motr,
                 seed: [seed[0], seed[1]],
-                ..Settings::new(units(group[0] as u32, group[1] as u32, group[2] as u32))
+                ..LayoutSettings::new(units(group[0] as u32, group[1] as u32, group[2] as u32))
             };
-            let tree = Arc::new(Tree::from_degrees(&degrees).unwrap());
+            let tree = Arc::new(DomainTree::from_degrees(&degrees).unwrap());
             let layout = Layout::new(tree, &settings).unwrap();
             let shape = numbers(fields[6]);
             assert_eq!(layout.tile(), (shape[0], shape[2]), "{line}");
             let (container, key) = (file[0], file[1]);
-            current = Some((layout, File { container, key }));
+            current = Some((layout, FileId { container, key }));
             continue;
         }
         let (layout, file) = current.as_ref().unwrap();
@@ -40,7 +40,7 @@ fn motr_compatible_maps_equal_those_of_motr() {
             panic!("{line}");
         };
         let unit = unit as u32;
-        let (source, place) = (Source { group, unit }, Place { target, frame });
+        let (source, place) = (UnitAddress { group, unit }, TargetAddress { target, frame });
         assert_eq!(layout.place(*file, source), Ok(place), "{line}");
         assert_eq!(layout.source(*file, place), Ok(Some(source)), "{line}");
         checked += 1;
@@ -56,12 +56,12 @@ proptest! {
         tree in any_tree(), share: (u32, u32, u32), motr: bool, first_tile in 0_u64..1 << 40, first in 0_usize..2,
     ) {
         let levels: Vec<usize> = (first.min(tree.depth() - 1)..tree.depth()).collect();
-        let symmetric = Symmetric::within(&tree, &levels).unwrap();
-        let settings = Settings {
-            mode: if motr { Mode::Motr } else { Mode::Declustered },
+        let symmetric = SymmetricTree::within(&tree, &levels).unwrap();
+        let settings = LayoutSettings {
+            mode: if motr { PermutationMode::Motr } else { PermutationMode::Declustered },
             seed: [3, 4],
             first_level: levels[0],
-            ..Settings::new(any_units(symmetric.targets().min(30), share))
+            ..LayoutSettings::new(any_units(symmetric.targets().min(30), share))
         };
         let layout = Layout::new(tree.clone(), &settings).unwrap();
         let (rows, groups) = layout.tile();
@@ -69,7 +69,7 @@ proptest! {
         let mut seen = HashSet::new();
         for group in first_tile * groups..(first_tile + 1) * groups {
             for unit in 0..layout.group_size() as u32 {
-                let source = Source { group, unit };
+                let source = UnitAddress { group, unit };
                 let place = layout.place(FILE, source).unwrap();
                 prop_assert!(seen.insert(place));
                 prop_assert_eq!(place.frame / rows, first_tile);
@@ -84,10 +84,10 @@ proptest! {
                 prop_assert_eq!(counts.iter().filter(|&&count| count == least + 1).count() as u64, heavy);
             }
         }
-        // Whatever is not the place of a unit has none.
+        // All other frames hold no unit.
         for frame in first_tile * rows..(first_tile + 1) * rows {
             for target in 0..tree.leaf_count() as u64 {
-                let place = Place { target, frame };
+                let place = TargetAddress { target, frame };
                 prop_assert_eq!(layout.source(FILE, place).unwrap().is_some(), seen.contains(&place));
             }
         }
@@ -109,20 +109,20 @@ fn tiles_are_as_published() {
     }
 }
 
-/// Maps of some tiles there and back, in both modes, and no target twice in a group.
-fn check_maps(tree: &Arc<Tree>, group: Units, file: File) {
-    for mode in [Mode::Declustered, Mode::Motr] {
-        let settings = Settings {
+/// Maps some tiles forward and back in both modes; no group may use a target twice.
+fn check_maps(tree: &Arc<DomainTree>, group: Units, file: FileId) {
+    for mode in [PermutationMode::Declustered, PermutationMode::Motr] {
+        let settings = LayoutSettings {
             mode,
             water_filling: true,
-            ..Settings::new(group)
+            ..LayoutSettings::new(group)
         };
         let layout = Layout::new(tree.clone(), &settings).unwrap();
         for group in (0..2 * layout.tile().1).chain([1 << 40]) {
             let targets = targets_of(&layout, file, group);
             assert_eq!(targets.iter().collect::<HashSet<_>>().len(), targets.len());
             for unit in 0..targets.len() as u32 {
-                let source = Source { group, unit };
+                let source = UnitAddress { group, unit };
                 let place = layout.place(file, source).unwrap();
                 assert_eq!(layout.source(file, place), Ok(Some(source)));
             }
@@ -140,8 +140,8 @@ fn trees_at_the_edge_are_mapped() {
         (vec![7], units(4, 2, 1)),       // G = P
         (vec![3, 4], units(8, 2, 2)),    // the same, over two levels
         (vec![7, 3], units(4, 1, 0)),    // no common factor: as many rows as units
-        (vec![6, 4, 4], units(6, 2, 0)), // a row a tile: places walk
-        (vec![2, 2], units(2, 0, 0)),    // the same, two of them
+        (vec![6, 4, 4], units(6, 2, 0)), // one row per tile: `rotation`
+        (vec![2, 2], units(2, 0, 0)),    // the same with two domains
         (vec![16, 17], units(3, 0, 0)),  // fewer units than racks; small and large permutations
     ] {
         check_maps(&regular(&degrees), group, FILE);
@@ -150,21 +150,21 @@ fn trees_at_the_edge_are_mapped() {
     check_maps(&racks(&[5, 6, 9, 5]), units(4, 1, 0), FILE);
 }
 
-/// Motr takes the permutations of file (0, 0) in tile 0 for known, whatever the seed is.
+/// Motr ignores the seed for file (0, 0) in tile 0.
 #[test]
 fn file_zero_is_as_any_other() {
     let tree = regular(&[6, 4, 4]);
-    check_maps(&tree, units(6, 2, 0), File::default());
-    for mode in [Mode::Declustered, Mode::Motr] {
+    check_maps(&tree, units(6, 2, 0), FileId::default());
+    for mode in [PermutationMode::Declustered, PermutationMode::Motr] {
         let of = |seed| {
-            let settings = Settings {
+            let settings = LayoutSettings {
                 mode,
                 seed,
-                ..Settings::new(units(6, 2, 0))
+                ..LayoutSettings::new(units(6, 2, 0))
             };
             let layout = Layout::new(tree.clone(), &settings).unwrap();
             (0..12)
-                .flat_map(|group| targets_of(&layout, File::default(), group))
+                .flat_map(|group| targets_of(&layout, FileId::default(), group))
                 .collect::<Vec<_>>()
         };
         assert_ne!(of([0, 0]), of([3, 4]));
@@ -172,7 +172,7 @@ fn file_zero_is_as_any_other() {
     }
 }
 
-/// The document's way to fill a tile, by vacancies, depends on which of the most vacant comes first.
+/// The greedy way of Motr's document to fill a tile gets stuck unless the most vacant domain goes first.
 #[test]
 fn a_greedy_choice_gets_stuck_where_digits_do_not() {
     let (targets, group) = (3, 2);
@@ -203,9 +203,9 @@ fn a_greedy_choice_gets_stuck_where_digits_do_not() {
 #[test]
 fn motr_has_a_largest_number_of_children() {
     let flat = regular(&[65536]);
-    let mut settings = Settings {
-        mode: Mode::Motr,
-        ..Settings::new(units(8, 2, 1))
+    let mut settings = LayoutSettings {
+        mode: PermutationMode::Motr,
+        ..LayoutSettings::new(units(8, 2, 1))
     };
     let error = Layout::new(flat.clone(), &settings).unwrap_err();
     assert!(matches!(
@@ -215,9 +215,9 @@ fn motr_has_a_largest_number_of_children() {
             children: 65536
         }
     ));
-    settings.mode = Mode::Declustered;
+    settings.mode = PermutationMode::Declustered;
     let layout = Layout::new(flat, &settings).unwrap();
-    let source = Source {
+    let source = UnitAddress {
         group: 12345,
         unit: 7,
     };

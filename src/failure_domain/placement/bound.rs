@@ -1,25 +1,27 @@
-//! What no placement can exceed: a bound of the tolerance at each level, by counting alone.
+//! A counting bound: an upper bound of the tolerance at each level that holds for every placement.
 //!
-//! If any t domains may fail, then the j largest domains (j <= t) may have only so many ranks x in a set: the rest of
-//! the set is spread over the other domains, of which the t - j fullest fail as well. If all sets together have less
-//! room for the j largest domains than these have ranks, t is too much.
+//! Suppose a set survives any t failures. For j <= t, let the j largest domains fail together with the t - j fullest
+//! others. The set may then have at most x ranks in the j largest domains, with x the largest number for which no more
+//! ranks are lost than the scheme allows. If the x of all sets add up to fewer ranks than these j domains have, then t
+//! is impossible.
 
-use super::super::Tree;
+use super::super::DomainTree;
 use super::Scheme;
-use super::sets::Sets;
+use super::set_sizes::SetSizes;
 
-/// The sizes of the largest domains of each level, summed up: entry j is that of the j largest.
-pub(super) struct Sizes {
+/// The sizes of the largest domains of each level.
+pub(super) struct DomainSizes {
     levels: Vec<LevelSizes>,
 }
 
 struct LevelSizes {
     domains: usize,
+    /// Entry j: the ranks in the j largest domains.
     sums: Vec<usize>,
 }
 
-impl Sizes {
-    pub(super) fn new(tree: &Tree, scheme: Scheme) -> Sizes {
+impl DomainSizes {
+    pub(super) fn new(tree: &DomainTree, scheme: Scheme) -> DomainSizes {
         let mut below: Vec<u32> = vec![1; tree.leaf_count()];
         let mut levels = Vec::with_capacity(tree.depth());
         for level in (0..tree.depth()).rev() {
@@ -31,13 +33,14 @@ impl Sizes {
             below = above;
         }
         levels.reverse();
-        Sizes { levels }
+        DomainSizes { levels }
     }
 
-    pub(super) fn bound(&self, scheme: Scheme, sets: Sets) -> Vec<u32> {
+    /// The bound at each level.
+    pub(super) fn bound(&self, scheme: Scheme, sets: SetSizes) -> Vec<u32> {
         let mut inner = scheme.most_lost();
         let mut bounds: Vec<u32> = Vec::with_capacity(self.levels.len());
-        // What survives any t domains survives any t domains inside of them.
+        // The tolerance of an outer level is at most that of the levels inside it.
         for level in self.levels.iter().rev() {
             let fits = |failures: &usize| level.fits(scheme, sets, *failures);
             inner = (1..=inner).take_while(fits).count();
@@ -47,8 +50,8 @@ impl Sizes {
         bounds
     }
 
-    /// Whether counting does not speak against a tolerance.
-    pub(super) fn allow(&self, scheme: Scheme, sets: Sets, tolerance: &[u32]) -> bool {
+    /// Whether the bound allows a tolerance.
+    pub(super) fn allow(&self, scheme: Scheme, sets: SetSizes, tolerance: &[u32]) -> bool {
         let mut levels = self.levels.iter().zip(tolerance);
         levels.all(|(level, failures)| {
             let failures = *failures as usize;
@@ -58,7 +61,7 @@ impl Sizes {
 }
 
 impl LevelSizes {
-    /// No more domains than ranks may be lost.
+    /// Keeps the sums of up to `most_lost` domains: more failures are never survived.
     fn new(sizes: &[u32], most_lost: usize) -> LevelSizes {
         let mut largest = sizes.to_vec();
         let kept = most_lost.min(sizes.len());
@@ -78,7 +81,8 @@ impl LevelSizes {
         }
     }
 
-    fn fits(&self, scheme: Scheme, sets: Sets, failures: usize) -> bool {
+    /// Whether the bound allows `failures` failures.
+    fn fits(&self, scheme: Scheme, sets: SetSizes, failures: usize) -> bool {
         if failures >= self.domains {
             return false;
         }
@@ -98,7 +102,8 @@ impl LevelSizes {
         })
     }
 
-    /// How many ranks of the `largest` largest domains a set has at most; `None` if not even none of them helps.
+    /// The most ranks of the `largest` largest domains that a set may have; `None` if the set loses too many ranks even
+    /// with none of them.
     fn room(
         &self,
         size: usize,

@@ -1,12 +1,12 @@
-//! How the ranks of a set protect each other, as far as placement must know it.
+//! The redundancy schemes: how many ranks of a set may be lost, how large a set may be, and what it costs.
 
 use super::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// Not at all: every rank is a set of its own.
+    /// No protection: every rank is a set of its own.
     Single,
-    /// The next `replicas` ranks of the ring hold a copy each.
+    /// The next `replicas` ranks of the set, in ring order, hold a copy each.
     Partner { replicas: usize },
     /// Any one rank of a set may be lost.
     Xor,
@@ -14,7 +14,7 @@ pub enum Scheme {
     ReedSolomon { k: usize },
 }
 
-/// Shares that a Reed-Solomon set has at most: data and parity are elements of one field. More copies make no sense.
+/// Limit of data and parity blocks together: Reed-Solomon over GF(2^8). Also bounds the number of copies.
 const MOST_SHARES: usize = 256;
 
 impl Scheme {
@@ -27,7 +27,7 @@ impl Scheme {
         }
     }
 
-    /// How many ranks of a circle may be lost at once.
+    /// How many ranks of a codeword (see `evaluate`) may be lost.
     pub fn most_lost(self) -> usize {
         match self {
             Self::Single => 0,
@@ -37,7 +37,7 @@ impl Scheme {
         }
     }
 
-    /// Bytes of redundancy on a rank for each byte that it protects, in a set of `size` ranks.
+    /// Bytes of redundancy per protected byte, in a set of `size` ranks.
     pub fn memory(self, size: usize) -> f64 {
         match self {
             Self::Single => 0.0,
@@ -49,12 +49,12 @@ impl Scheme {
         }
     }
 
-    /// Bytes that a rank sends for each byte that it protects.
+    /// Bytes that a rank sends per protected byte.
     pub fn network(self) -> f64 {
         self.most_lost() as f64
     }
 
-    /// The fewest and the most ranks of a set.
+    /// The smallest and the largest set.
     pub(super) fn sizes(self) -> (usize, usize) {
         match self {
             Self::Single => (1, 1),

@@ -1,37 +1,42 @@
-//! The best sets of a given number: the stride rule, then level by level from the outermost as much more as can be had.
+//! Searches the best sets for a given number of sets: starts with the stride rule and raises the tolerance level by
+//! level from the outermost, until the counting bound is met or no better sets are found.
 //!
-//! Best is what is required first, then the tolerance at the outermost level, then at the next, and so on.
+//! Best means: the required tolerance first, then the tolerance at the outermost level, then at the next, and so on.
 
-use super::super::Tree;
+use super::super::DomainTree;
 use super::Scheme;
-use super::bound::Sizes;
-use super::draft::Draft;
-use super::exact::{self, Found};
-use super::rules::{Rules, Tolerance};
-use super::sets::Sets;
-use super::swaps;
+use super::assignment::Assignment;
+use super::bound::DomainSizes;
+use super::evaluate::{Evaluator, Tolerance};
+use super::exhaustive::{self, SearchOutcome};
+use super::local_search;
+use super::set_sizes::SetSizes;
 
-pub(super) struct Searched {
-    pub(super) draft: Draft,
+/// Sets and what they tolerate.
+pub(super) struct Candidate {
+    pub(super) assignment: Assignment,
     pub(super) tolerance: Vec<Tolerance>,
 }
 
-/// `required` has a number for each level.
+/// `required` has one entry per level.
 pub(super) fn best(
-    tree: &Tree,
+    tree: &DomainTree,
     scheme: Scheme,
-    sizes: &Sizes,
-    sets: Sets,
+    sizes: &DomainSizes,
+    sets: SetSizes,
     required: &[u32],
-) -> Searched {
-    let mut rules = Rules::new(tree, scheme);
-    let draft = Draft::stride(scheme, sets);
-    let tolerance = rules.tolerance(&draft);
-    let mut search = Search {
-        rules,
-        found: Searched { draft, tolerance },
+) -> Candidate {
+    let mut evaluator = Evaluator::new(tree, scheme);
+    let assignment = Assignment::stride(scheme, sets);
+    let tolerance = evaluator.tolerance(&assignment);
+    let mut search = ToleranceSearch {
+        evaluator,
+        found: Candidate {
+            assignment,
+            tolerance,
+        },
         kept: vec![0; tree.depth()],
-        effort: swaps::effort(sets.ranks()),
+        effort: local_search::effort(sets.ranks()),
     };
     let bound = sizes.bound(scheme, sets);
     let reachable: Vec<_> = required
@@ -44,17 +49,17 @@ pub(super) fn best(
     search.found
 }
 
-struct Search<'t> {
-    rules: Rules<'t>,
-    found: Searched,
-    /// What must not be given up any more.
+struct ToleranceSearch<'t> {
+    evaluator: Evaluator<'t>,
+    found: Candidate,
+    /// The tolerance reached at each level, which later steps must keep.
     kept: Vec<u32>,
-    /// That is left for swaps.
+    /// The budget left for the local search.
     effort: usize,
 }
 
-impl Search<'_> {
-    /// Goes as near to `most` as can be, outer levels first.
+impl ToleranceSearch<'_> {
+    /// Raises the tolerance towards `most`, outermost level first.
     fn raise(&mut self, most: &[u32]) {
         for (level, &most) in most.iter().enumerate() {
             while self.found.tolerance[level].any < most {
@@ -69,20 +74,29 @@ impl Search<'_> {
         }
     }
 
+    /// Tries to find sets that meet the target; keeps them if so.
     fn reach(&mut self, target: &[u32]) -> bool {
-        let mut draft = self.found.draft.clone();
-        let found = match draft.sets.ranks() <= exact::MOST_RANKS {
-            true => exact::search(&mut self.rules, &mut draft, target),
-            false => Found::Unknown,
+        let mut assignment = self.found.assignment.clone();
+        let outcome = match assignment.sets.ranks() <= exhaustive::MOST_RANKS {
+            true => exhaustive::search(&mut self.evaluator, &mut assignment, target),
+            false => SearchOutcome::GaveUp,
         };
-        let reached = match found {
-            Found::Yes => true,
-            Found::No => false,
-            Found::Unknown => swaps::repair(&mut self.rules, &mut draft, target, &mut self.effort),
+        let reached = match outcome {
+            SearchOutcome::Found => true,
+            SearchOutcome::Impossible => false,
+            SearchOutcome::GaveUp => local_search::improve(
+                &mut self.evaluator,
+                &mut assignment,
+                target,
+                &mut self.effort,
+            ),
         };
         if reached {
-            let tolerance = self.rules.tolerance(&draft);
-            self.found = Searched { draft, tolerance };
+            let tolerance = self.evaluator.tolerance(&assignment);
+            self.found = Candidate {
+                assignment,
+                tolerance,
+            };
         }
         reached
     }

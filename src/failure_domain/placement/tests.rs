@@ -1,4 +1,4 @@
-//! Placements against everything that could be placed instead.
+//! Compares placements with all possible ones.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use super::*;
 mod jobs;
 mod rings;
 
-// ---- small trees, told by the domain of each leaf at each level ----
+// ---- small trees, as tables: the domain of each leaf at each level ----
 
-/// Levels from the outermost to the ranks; leaves of a domain stand together.
+/// One row per level from the outermost to the ranks. Leaves of a domain are consecutive.
 pub(in super::super) type Table = Vec<Vec<u32>>;
 
-/// All trees of so many leaves in `depth` levels (the last are the leaves), but for the order.
+/// All trees with `leaves` leaves and `depth` levels (the last are the leaves), up to isomorphism.
 pub(in super::super) fn shapes(leaves: usize, depth: usize) -> Vec<Table> {
     let mut all = Vec::new();
     if depth == 1 {
@@ -30,7 +30,7 @@ pub(in super::super) fn shapes(leaves: usize, depth: usize) -> Vec<Table> {
     all
 }
 
-/// Puts domains next to each other, none larger than the one before, nor later among those of its size.
+/// Combines domains in a canonical order: sizes descend, and equal sizes keep the order of their shapes.
 fn forests(
     leaves: usize,
     most: usize,
@@ -81,9 +81,9 @@ pub(in super::super) fn paths(table: &Table) -> Vec<String> {
         .collect()
 }
 
-// ---- tolerance, told anew ----
+// ---- tolerance, implemented a second time ----
 
-/// The failures of any domains that a group survives of which `most_lost` may be lost.
+/// How many failures a codeword survives of which `most_lost` ranks may be lost.
 fn survived(domains: &[u32], group: &[usize], most_lost: usize) -> u32 {
     let mut held = [0u8; 32];
     group
@@ -115,7 +115,7 @@ fn tolerance_of(table: &Table, sets: &[Vec<usize>], scheme: Scheme) -> Vec<u32> 
     table.iter().map(at_level).collect()
 }
 
-/// Calls `each` with all ways to divide leaves into sets of these sizes, with all orders in the sets if asked for.
+/// Calls `each` with all partitions of the leaves into sets of these sizes, with all orders within the sets if `ordered`.
 fn divide(
     leaf: usize,
     ordered: bool,
@@ -134,7 +134,7 @@ fn divide(
         {
             continue;
         }
-        // A ring may begin anywhere: with its first leaf.
+        // A ring may begin anywhere, so let it begin with its first leaf.
         let last = sets[set].len();
         let first = if ordered { last.min(1) } else { last };
         for place in first..=last {
@@ -146,7 +146,7 @@ fn divide(
 }
 
 fn sizes_of(ranks: usize, count: usize) -> Vec<usize> {
-    let sets = Sets::new(ranks, count);
+    let sets = SetSizes::new(ranks, count);
     (0..count).map(|set| sets.range(set).len()).collect()
 }
 
@@ -186,7 +186,7 @@ fn fits(scheme: Scheme, ranks: usize, count: usize) -> bool {
     ranks / count > scheme.most_lost()
 }
 
-/// Compares the placement of every scheme and set size with all there are; returns how many were compared.
+/// Compares the placement for every scheme and set size with all possible ones; returns how many were compared.
 fn compare_with_all(table: &Table, schemes: &[Scheme]) -> usize {
     let ranks = table[0].len();
     let best: Vec<_> = (1..=ranks / 2)
@@ -208,7 +208,8 @@ fn compare_with_all(table: &Table, schemes: &[Scheme]) -> usize {
     for &scheme in schemes {
         for set_size in scheme.most_lost() + 1..=ranks {
             let placement =
-                Placement::of_paths(&paths(table), &Request::new(scheme, set_size)).unwrap();
+                Placement::of_paths(&paths(table), &PlacementRequest::new(scheme, set_size))
+                    .unwrap();
             let counts = usual_counts(ranks, set_size, scheme).into_iter();
             let of_count = |count: usize| {
                 best[count - 1]
@@ -235,7 +236,7 @@ fn compare_with_all(table: &Table, schemes: &[Scheme]) -> usize {
     compared
 }
 
-/// Every rank is in one set, and the sets have the tolerance that the placement says.
+/// Checks that every rank is in exactly one set and that the reported tolerance is right.
 fn check_sets(placement: &Placement, table: &Table) {
     let sets: Vec<Vec<_>> = (0..placement.sets().count())
         .map(|set| {
@@ -260,8 +261,7 @@ fn check_sets(placement: &Placement, table: &Table) {
     }
 }
 
-/// Compares the rings of every number of copies and set size with all there are; returns how many were compared. Set
-/// sizes that lead to the same numbers of sets are placed once.
+/// The same for PARTNER with every number of copies. Set sizes that give the same numbers of sets are compared once.
 fn compare_with_all_rings(known: &mut rings::Known, table: &Table, most: usize) -> usize {
     let ranks = table[0].len();
     let mut compared = 0;
@@ -273,7 +273,7 @@ fn compare_with_all_rings(known: &mut rings::Known, table: &Table, most: usize) 
             if !placed.insert(counts.clone()) {
                 continue;
             }
-            let request = Request::new(scheme, set_size);
+            let request = PlacementRequest::new(scheme, set_size);
             let placement = Placement::of_paths(&paths(table), &request).unwrap();
             let had: Vec<_> = placement.tolerance().iter().map(|t| t.any).collect();
             for count in counts {

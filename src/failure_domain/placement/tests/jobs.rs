@@ -1,10 +1,10 @@
-//! Chosen jobs: what they get, what they are refused, and the collective way.
+//! Placements of selected jobs, errors, and the collective call.
 
 use super::*;
 use crate::comm::Comm;
 use crate::comm::local::run;
 
-/// One path a rank of a balanced tree; the last degree is the number of ranks of a node.
+/// One path per rank of a balanced tree; the last degree is the number of ranks per node.
 fn balanced(degrees: &[usize]) -> Vec<String> {
     let [above @ .., ranks] = degrees else {
         return Vec::new();
@@ -30,7 +30,7 @@ fn tolerance(placement: &Placement) -> Vec<u32> {
 }
 
 fn had(paths: &[String], scheme: Scheme, set_size: usize) -> Vec<u32> {
-    tolerance(&Placement::of_paths(paths, &Request::new(scheme, set_size)).unwrap())
+    tolerance(&Placement::of_paths(paths, &PlacementRequest::new(scheme, set_size)).unwrap())
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn fat_node() -> Vec<String> {
 
 #[test]
 fn a_fat_node_gets_more_sets() {
-    let request = Request::new(Scheme::Xor, 4);
+    let request = PlacementRequest::new(Scheme::Xor, 4);
     let placement = Placement::of_paths(&fat_node(), &request).unwrap();
     assert_eq!(placement.sets().count(), 3);
     assert_eq!(tolerance(&placement), [1, 1]);
@@ -69,7 +69,7 @@ fn a_fat_node_gets_more_sets() {
 #[test]
 fn required_tolerance_is_met_by_smaller_sets_or_refused() {
     let racks = balanced(&[4, 4, 4, 4]);
-    let mut request = Request::new(Scheme::Xor, 8);
+    let mut request = PlacementRequest::new(Scheme::Xor, 8);
     request.required = vec![1];
     let placement = Placement::of_paths(&racks, &request).unwrap();
     assert_eq!(
@@ -90,13 +90,13 @@ fn required_tolerance_is_met_by_smaller_sets_or_refused() {
     }
 }
 
-/// Two nodes at once need one rank of a set on each; a rack that fails does not.
+/// Surviving two nodes needs the ranks of a set on different nodes; surviving one rack does not.
 #[test]
 fn what_is_required_inside_comes_before_what_could_be_had_outside() {
     for ranks in 4..=8 {
         for table in shapes(ranks, 3) {
             let scheme = Scheme::ReedSolomon { k: 2 };
-            let mut request = Request::new(scheme, 3);
+            let mut request = PlacementRequest::new(scheme, 3);
             request.required = vec![0, 2];
             let met = Placement::of_paths(&paths(&table), &request);
             let possible = (1..=ranks / 3).any(|count| {
@@ -122,9 +122,10 @@ fn what_is_required_inside_comes_before_what_could_be_had_outside() {
 
 #[test]
 fn what_cannot_be_placed_is_an_error() {
-    let place =
-        |paths: &[&str], request: &Request| Placement::of_paths(paths, request).err().unwrap();
-    let xor = Request::new(Scheme::Xor, 2);
+    let place = |paths: &[&str], request: &PlacementRequest| {
+        Placement::of_paths(paths, request).err().unwrap()
+    };
+    let xor = PlacementRequest::new(Scheme::Xor, 2);
     assert!(matches!(place(&[], &xor), Error::Tree(_)));
     assert!(matches!(
         place(&["a", ""], &xor),
@@ -143,7 +144,7 @@ fn what_cannot_be_placed_is_an_error() {
         place(&["a"], &xor),
         Error::TooFewRanks { ranks: 1, .. }
     ));
-    let of = |scheme, set_size| place(&["a", "b", "c"], &Request::new(scheme, set_size));
+    let of = |scheme, set_size| place(&["a", "b", "c"], &PlacementRequest::new(scheme, set_size));
     assert!(matches!(
         of(Scheme::Xor, 1),
         Error::SetSize { set_size: 1, .. }
@@ -172,7 +173,7 @@ fn what_cannot_be_placed_is_an_error() {
         of(Scheme::Partner { replicas: 0 }, 2),
         Error::Scheme(_)
     ));
-    let required = Request {
+    let required = PlacementRequest {
         required: vec![0, 0, 0],
         ..xor
     };
@@ -188,8 +189,11 @@ fn what_cannot_be_placed_is_an_error() {
 #[test]
 fn large_reed_solomon_sets_are_divided() {
     let paths: Vec<_> = (0..600).map(|node| format!("node{node}")).collect();
-    let placement =
-        Placement::of_paths(&paths, &Request::new(Scheme::ReedSolomon { k: 4 }, 252)).unwrap();
+    let placement = Placement::of_paths(
+        &paths,
+        &PlacementRequest::new(Scheme::ReedSolomon { k: 4 }, 252),
+    )
+    .unwrap();
     assert_eq!(
         (placement.sets().count(), placement.sets().largest()),
         (3, 200)
@@ -201,7 +205,7 @@ fn large_reed_solomon_sets_are_divided() {
 #[test]
 fn all_ranks_get_the_same_sets() {
     let paths = fat_node();
-    let request = Request::new(Scheme::Xor, 4);
+    let request = PlacementRequest::new(Scheme::Xor, 4);
     let alone = Placement::of_paths(&paths, &request).unwrap();
     for found in run(paths.len(), |comm| {
         create(&comm, Some(&paths[comm.rank()]), &request).unwrap()
@@ -213,7 +217,7 @@ fn all_ranks_get_the_same_sets() {
 
 #[test]
 fn what_one_rank_gets_wrong_is_an_error_everywhere() {
-    let request = Request::new(Scheme::Xor, 2);
+    let request = PlacementRequest::new(Scheme::Xor, 2);
     let depths = run(4, |comm| {
         let path = if comm.rank() == 2 { "a" } else { "a/b" };
         create(&comm, Some(path), &request).err().unwrap()
@@ -224,7 +228,7 @@ fn what_one_rank_gets_wrong_is_an_error_everywhere() {
             .all(|error| matches!(error, Error::Depth { rank: 2, .. }))
     );
     let schemes = run(4, |comm| {
-        let request = Request::new(Scheme::Xor, 2 + comm.rank() / 3);
+        let request = PlacementRequest::new(Scheme::Xor, 2 + comm.rank() / 3);
         create(&comm, Some("a"), &request).err().unwrap()
     });
     assert!(schemes.iter().all(|error| matches!(error, Error::Mismatch)));

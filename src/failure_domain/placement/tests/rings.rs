@@ -1,18 +1,18 @@
-//! Whether any rings survive more than those of a placement, by a search of its own.
+//! An independent exhaustive search for rings that survive more than those of a placement.
 //!
-//! A tolerance is better if it is higher at some level and not lower further out. What is further in does not matter
-//! then: the ranks of a domain of that level are alike, and trees that differ only below are looked through once.
+//! A tolerance is better if it is higher at some level and not lower at outer ones. Levels inside that one do not
+//! matter: the ranks of one of its domains are equivalent, and trees that differ only inside are searched once.
 
 use std::collections::{HashMap, HashSet};
 
 use super::*;
 
-/// What was looked through before.
+/// The results of earlier searches.
 #[derive(Default)]
 pub(super) struct Known(HashMap<(Table, usize, usize, Vec<u32>), bool>);
 
 impl Known {
-    /// Whether `count` rings with so many copies can survive more than `had`.
+    /// Whether `count` rings with `replicas` copies can survive more than `had`.
     pub(super) fn are_better(
         &mut self,
         table: &Table,
@@ -37,28 +37,28 @@ impl Known {
     }
 }
 
-/// Domains of the innermost level that counts stand for their ranks.
+/// The search. Domains of the innermost relevant level represent their ranks.
 struct Rings<'a> {
     replicas: usize,
     /// For each level.
     target: &'a [u32],
-    /// Of each domain: those that it is in, from the outermost level to itself.
+    /// For each domain: the domains around it, from the outermost to itself.
     above: Vec<Vec<u32>>,
-    /// Of each domain of each level: what it looks like inside, and the first domain of the innermost level in it.
+    /// For each domain of each level: its shape, and the first domain of the innermost level inside it.
     shapes: Vec<Vec<(Vec<u8>, usize)>>,
-    /// Ranks of each domain that are not in a ring; and of all that were there at first.
+    /// Free ranks of each domain, and how many it had initially.
     left: Vec<u8>,
     all: Vec<u8>,
-    /// Sizes of rings, and how many of each are to be filled.
+    /// Ring sizes, and how many rings of each are still to be filled.
     sizes: [(usize, usize); 2],
-    /// States from which nothing was found.
+    /// States that are known to lead nowhere.
     hopeless: HashSet<u128>,
 }
 
 impl Rings<'_> {
     fn exist(table: &[Vec<u32>], count: usize, replicas: usize, target: &[u32]) -> bool {
         let (ranks, innermost) = (table[0].len(), &table[table.len() - 1]);
-        let sets = Sets::new(ranks, count);
+        let sets = SetSizes::new(ranks, count);
         let domains = innermost.iter().max().map_or(0, |last| *last as usize + 1);
         let mut rings = Rings {
             replicas,
@@ -85,7 +85,7 @@ impl Rings<'_> {
         rings.next()
     }
 
-    /// Told by the ranks of the innermost domains, and by how many levels a new domain begins with each.
+    /// A canonical key: the ranks of the innermost domains, and at how many levels each begins a new domain.
     fn shapes_of(&self, level: usize) -> Vec<(Vec<u8>, usize)> {
         let mut shapes: Vec<(Vec<u8>, usize)> = Vec::new();
         for (domain, above) in self.above.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Rings<'_> {
         if ring.len() == size {
             let around: Vec<usize> = ring.iter().chain(ring.iter()).copied().collect();
             let mut circles = around[..size + self.replicas].windows(self.replicas + 1);
-            return circles.all(|circle| self.holds(circle)) && self.next();
+            return circles.all(|codeword| self.holds(codeword)) && self.next();
         }
         let state = self.state(ring, size);
         if self.hopeless.contains(&state) {
@@ -153,7 +153,7 @@ impl Rings<'_> {
         found
     }
 
-    /// What is left, and what of the ring still counts, four bits for each number.
+    /// The search state packed into four bits per number: free ranks, and the part of the ring that still matters.
     fn state(&self, ring: &[usize], size: usize) -> u128 {
         let beginning = &ring[..self.replicas.min(ring.len())];
         let end = &ring[beginning
@@ -166,7 +166,7 @@ impl Rings<'_> {
             .fold(1, |state, number| state << 4 | number as u128)
     }
 
-    /// Whether the domain is in one that looks like the one before it, none of which is in a ring yet.
+    /// Whether an equivalent domain comes before this one and neither has been used yet.
     fn has_twin(&self, domain: usize) -> bool {
         let above = &self.above[domain];
         (0..above.len()).any(|level| {
@@ -194,11 +194,11 @@ impl Rings<'_> {
             .all(|(_, (left, all))| left == all)
     }
 
-    /// Whether a circle, or a part of it, survives what it shall.
-    fn holds(&self, circle: &[usize]) -> bool {
+    /// Whether a codeword, or a part of it, meets the target.
+    fn holds(&self, codeword: &[usize]) -> bool {
         self.target.iter().enumerate().all(|(level, failures)| {
             let mut held = [0_u8; 16];
-            for &domain in circle {
+            for &domain in codeword {
                 held[self.above[domain][level] as usize] += 1;
             }
             held.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,82 +1,86 @@
-//! Whether a group survives so and so many failures in each level, wherever they are.
+//! Whether every group survives a given number of failures in each level, whichever domains fail.
 //!
-//! Three tests, each of which accepts all that the one before it does: the polytope, a linear inequality; the sum of
-//! what each level loses at worst; and the exact worst case. The last follows the numbers of heavy and of light
-//! domains down the levels: which domains of a level fail matters only by how many of them are heavy.
+//! There are three tests, each accepting everything that the one before it accepts: the polytope (a linear inequality),
+//! the sum of the worst losses of the levels, and the exact worst case. The exact test is a dynamic program over the
+//! levels: of the failed domains of a level, only the number of heavy ones matters.
 
 use std::collections::BTreeMap;
 
-use super::plan::Spread;
+use super::level_plan::Spread;
 use super::symmetric::loss;
-use super::{Error, Layout, Result, State, Symmetric, Tolerance, Units};
+use super::{Error, GroupTolerance, Layout, LevelState, Result, SymmetricTree, Units};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum FailureTest {
     Polytope,
     Sum,
     Exact,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct LossVerdict {
     pub tolerable: bool,
-    /// Units that a group loses, at most, as far as the test knows.
+    /// The test's upper bound of the units that a group loses.
     pub loss: u64,
 }
 
-impl Verdict {
-    pub(super) fn of(loss: u64, units: Units) -> Verdict {
+impl LossVerdict {
+    pub(super) fn of(loss: u64, units: Units) -> LossVerdict {
         let tolerable = loss <= u64::from(units.parity);
-        Verdict { tolerable, loss }
+        LossVerdict { tolerable, loss }
     }
 }
 
-/// The failures v with A v <= b, one row of A for each entry of b, one column for each level.
+/// The failure vectors v with A v <= b: one row of A per entry of b, one column per level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polytope {
     pub rows: Vec<Vec<u64>>,
     pub bounds: Vec<u64>,
 }
 
-/// More vectors than this are not listed.
+/// Limit on the vectors that [`maximal_vectors`] examines.
 const MOST_VECTORS: u64 = 1 << 20;
 
 impl Layout {
-    /// `failed`: how many domains of each level of the tree; below another that failed they count once.
-    pub fn tolerates(&self, failed: &[u32], test: Test) -> Result<Verdict> {
+    /// `failed`: the number of failed domains in each level of the tree, not counting those inside a failed domain.
+    pub fn tolerates(&self, failed: &[u32], test: FailureTest) -> Result<LossVerdict> {
         self.check_failures(failed)?;
         let kept = self.in_kept_levels(failed);
         let units = self.units();
         match (&self.plan().spread, test) {
-            (_, Test::Polytope) => {
+            (_, FailureTest::Polytope) => {
                 let losses = kept.iter().zip(self.heaviest());
                 let loss: u64 = losses.map(|(&failed, most)| failed * most).sum();
-                Ok(Verdict {
+                Ok(LossVerdict {
                     tolerable: self.polytope()?.contains(failed),
                     loss: loss.min(self.group_size()),
                 })
             }
-            (Spread::Even(symmetric), Test::Sum) => {
-                Ok(Verdict::of(sum(symmetric, self.group_size(), &kept), units))
-            }
-            (Spread::Even(symmetric), Test::Exact) => {
+            (Spread::Even(symmetric), FailureTest::Sum) => Ok(LossVerdict::of(
+                sum(symmetric, self.group_size(), &kept),
+                units,
+            )),
+            (Spread::Even(symmetric), FailureTest::Exact) => {
                 let loss = worst(symmetric, self.group_size(), &kept);
-                Ok(Verdict::of(loss, units))
+                Ok(LossVerdict::of(loss, units))
             }
-            (Spread::Filled(water), _) => {
+            (Spread::Filled(filling), _) => {
                 let loss = kept
                     .iter()
                     .enumerate()
-                    .map(|(level, &failed)| water.loss(level, failed));
-                Ok(Verdict::of(loss.sum::<u64>().min(self.group_size()), units))
+                    .map(|(level, &failed)| filling.loss(level, failed));
+                Ok(LossVerdict::of(
+                    loss.sum::<u64>().min(self.group_size()),
+                    units,
+                ))
             }
         }
     }
 
-    /// Bound B as a polytope: v1 / K1 + v2 / K2 + ... <= 1, and v <= 0 where nothing is tolerated.
+    /// Bound B as a polytope: v1 / K1 + v2 / K2 + ... <= 1, and v <= 0 for levels that tolerate nothing.
     pub fn polytope(&self) -> Result<Polytope> {
         let mut tolerances = vec![0; self.tree().depth()];
-        let Tolerance { bound, .. } = self.tolerance()?;
+        let GroupTolerance { bound, .. } = self.tolerance()?;
         for (&level, bound) in self.plan().levels().iter().zip(bound) {
             tolerances[level] = u64::from(bound);
         }
@@ -101,13 +105,13 @@ impl Layout {
         Ok(())
     }
 
-    /// In each level that is kept: its own failures, and for those of a level that is not, as many as its largest
-    /// domain has in the next one that is.
+    /// The failures in each kept level. A failure in a level that is not kept counts as that many failures in the next
+    /// kept level as the largest domain has domains there.
     fn in_kept_levels(&self, failed: &[u32]) -> Vec<u64> {
         let (mut kept, mut pending) = (Vec::new(), Vec::new());
         for (level, &failed) in failed.iter().enumerate() {
             match self.plan().states()[level] {
-                State::Kept => {
+                LevelState::Kept => {
                     let inherited = pending.drain(..).map(|(above, failed): (usize, u64)| {
                         let widest = self.tree().fan_outs(Some(above), level).max();
                         failed * widest.unwrap_or(0) as u64
@@ -122,14 +126,14 @@ impl Layout {
         kept
     }
 
-    /// The most units that a domain of each kept level holds of a group.
+    /// For each kept level: the largest number of units of a group in one domain.
     fn heaviest(&self) -> Vec<u64> {
         match &self.plan().spread {
             Spread::Even(symmetric) => (0..symmetric.depth())
                 .map(|level| self.group_size().div_ceil(symmetric.nodes(level)))
                 .collect(),
-            Spread::Filled(water) => (0..self.plan().levels().len())
-                .map(|level| water.loss(level, 1))
+            Spread::Filled(filling) => (0..self.plan().levels().len())
+                .map(|level| filling.loss(level, 1))
                 .collect(),
         }
     }
@@ -181,7 +185,8 @@ fn least_common_multiple(one: u64, other: u64) -> Option<u64> {
     (one / divisor).checked_mul(other)
 }
 
-fn sum(symmetric: &Symmetric, group: u64, failed: &[u64]) -> u64 {
+/// The sum of the worst losses of all levels.
+fn sum(symmetric: &SymmetricTree, group: u64, failed: &[u64]) -> u64 {
     let losses = failed.iter().enumerate().map(|(level, &failed)| {
         let nodes = symmetric.nodes(level);
         loss(group, nodes, failed.min(nodes))
@@ -189,9 +194,9 @@ fn sum(symmetric: &Symmetric, group: u64, failed: &[u64]) -> u64 {
     losses.sum::<u64>().min(group)
 }
 
-/// The units that a group loses in the worst case.
-pub(super) fn worst(symmetric: &Symmetric, group: u64, failed: &[u64]) -> u64 {
-    // By the number of heavy domains that are left: the most that was lost.
+/// The exact number of units that a group loses in the worst case.
+pub(super) fn worst(symmetric: &SymmetricTree, group: u64, failed: &[u64]) -> u64 {
+    // For each possible number of surviving heavy domains: the largest loss so far.
     let mut states = BTreeMap::from([(0, 0)]);
     let (mut left, mut each) = (1, group);
     for (level, &failed) in failed.iter().enumerate() {
@@ -214,8 +219,8 @@ pub(super) fn worst(symmetric: &Symmetric, group: u64, failed: &[u64]) -> u64 {
     states.into_values().max().unwrap_or(0)
 }
 
-/// The vectors of failures that are tolerated all at once, and of which no entry can grow.
-pub fn maximal_vectors(symmetric: &Symmetric, units: Units) -> Result<Vec<Vec<u32>>> {
+/// The maximal tolerable failure vectors: each is tolerated, and none of its entries can be raised.
+pub fn maximal_vectors(symmetric: &SymmetricTree, units: Units) -> Result<Vec<Vec<u32>>> {
     let most = symmetric.tolerance(units)?.exact;
     let combinations = most.iter().try_fold(1_u64, |all, &most| {
         all.checked_mul(u64::from(most) + 1)
@@ -239,7 +244,11 @@ pub fn maximal_vectors(symmetric: &Symmetric, units: Units) -> Result<Vec<Vec<u3
     }
 }
 
-fn is_maximal(symmetric: &Symmetric, failed: &[u64], tolerable: impl Fn(&[u64]) -> bool) -> bool {
+fn is_maximal(
+    symmetric: &SymmetricTree,
+    failed: &[u64],
+    tolerable: impl Fn(&[u64]) -> bool,
+) -> bool {
     let mut more = failed.to_vec();
     (0..failed.len()).all(|level| {
         more[level] += 1;

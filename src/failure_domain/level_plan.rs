@@ -1,60 +1,60 @@
-//! Which levels of a tree a layout works with.
+//! Chooses the levels of a tree that take part in a layout.
 //!
-//! Asked for tolerance, it drops the levels above the first for which any is wanted, and then, from the top down,
-//! every level whose wanted tolerance cannot be met; what is left of the tree only grows wider by that. A domain of a
-//! level that is gone counts as all the domains in the next level below it.
+//! If a tolerance is required, the levels above the first one with a requirement are dropped. Then, from the top down,
+//! each level that cannot meet its requirement is left out; this only makes the rest of the tree wider. The failure of
+//! a domain in a level that is left out counts as the failure of all domains below it in the next level that is kept.
 
-use super::water::Water;
-use super::{Error, Result, Settings, Symmetric, Tolerance, Tree, Units};
+use super::water_filling::WaterFilling;
+use super::{DomainTree, Error, GroupTolerance, LayoutSettings, Result, SymmetricTree, Units};
 
-/// What became of a level, numbered as in `stanchion.h`.
+/// Whether a level takes part, numbered as in `stanchion.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum State {
+pub enum LevelState {
     Kept = 0,
-    /// It is above the first level that was asked for.
+    /// Above the first level with a requirement.
     Dropped = 1,
-    /// The tolerance that was wanted for it cannot be had.
+    /// Left out: its required tolerance cannot be met.
     Unmet = 2,
 }
 
-/// How a group is split among the domains of the levels that are kept.
+/// How the units of a group are split among the domains of the kept levels.
 #[derive(Clone, Debug)]
 pub(super) enum Spread {
-    Even(Symmetric),
-    Filled(Water),
+    Even(SymmetricTree),
+    Filled(WaterFilling),
 }
 
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LevelPlan {
     pub(super) spread: Spread,
-    /// The levels that are kept, from the top.
+    /// The kept levels, outermost first.
     levels: Vec<usize>,
-    states: Vec<State>,
+    states: Vec<LevelState>,
 }
 
 impl Spread {
-    fn new(tree: &Tree, levels: &[usize], settings: &Settings) -> Result<Spread> {
-        let symmetric = Symmetric::within(tree, levels)?;
+    fn new(tree: &DomainTree, levels: &[usize], settings: &LayoutSettings) -> Result<Spread> {
+        let symmetric = SymmetricTree::within(tree, levels)?;
         match symmetric.group(settings.units) {
             Ok(_) => Ok(Spread::Even(symmetric)),
-            Err(Error::TooFewTargets { .. }) if settings.water_filling => {
-                Ok(Spread::Filled(Water::new(tree, levels, settings.units)?))
-            }
+            Err(Error::TooFewTargets { .. }) if settings.water_filling => Ok(Spread::Filled(
+                WaterFilling::new(tree, levels, settings.units)?,
+            )),
             Err(error) => Err(error),
         }
     }
 
-    pub(super) fn tolerance(&self, units: Units) -> Result<Tolerance> {
+    pub(super) fn tolerance(&self, units: Units) -> Result<GroupTolerance> {
         match self {
             Spread::Even(symmetric) => symmetric.tolerance(units),
-            Spread::Filled(water) => Ok(water.tolerance(units.parity)),
+            Spread::Filled(filling) => Ok(filling.tolerance(units.parity)),
         }
     }
 }
 
-impl Plan {
-    pub fn new(tree: &Tree, settings: &Settings) -> Result<Plan> {
+impl LevelPlan {
+    pub fn new(tree: &DomainTree, settings: &LayoutSettings) -> Result<LevelPlan> {
         let depth = tree.depth();
         if settings.first_level >= depth {
             let level = settings.first_level;
@@ -68,15 +68,15 @@ impl Plan {
                 wanted: depth,
             });
         }
-        let mut states = vec![State::Kept; depth];
-        states[..first(settings, depth)].fill(State::Dropped);
+        let mut states = vec![LevelState::Kept; depth];
+        states[..first(settings, depth)].fill(LevelState::Dropped);
         loop {
-            let kept = |level: &usize| states[*level] == State::Kept;
+            let kept = |level: &usize| states[*level] == LevelState::Kept;
             let levels: Vec<usize> = (0..depth).filter(kept).collect();
             let spread = Spread::new(tree, &levels, settings);
             let Some(unmet) = unmet(&spread, &levels, settings) else {
                 let spread = spread?;
-                return Ok(Plan {
+                return Ok(LevelPlan {
                     spread,
                     levels,
                     states,
@@ -90,7 +90,7 @@ impl Plan {
                     possible,
                 });
             }
-            states[unmet.0] = State::Unmet;
+            states[unmet.0] = LevelState::Unmet;
         }
     }
 
@@ -98,13 +98,13 @@ impl Plan {
         &self.levels
     }
 
-    /// What became of each level of the tree.
-    pub fn states(&self) -> &[State] {
+    /// For each level of the tree: whether it takes part.
+    pub fn states(&self) -> &[LevelState] {
         &self.states
     }
 
-    /// The symmetric tree, unless the domains are filled as they can hold.
-    pub fn symmetric(&self) -> Option<&Symmetric> {
+    /// The symmetric tree; `None` with water-filling.
+    pub fn symmetric(&self) -> Option<&SymmetricTree> {
         match &self.spread {
             Spread::Even(symmetric) => Some(symmetric),
             Spread::Filled(_) => None,
@@ -112,8 +112,8 @@ impl Plan {
     }
 }
 
-/// The first level that may be kept.
-fn first(settings: &Settings, depth: usize) -> usize {
+/// The outermost level that may be kept.
+fn first(settings: &LayoutSettings, depth: usize) -> usize {
     let wanted = settings.tolerance.unwrap_or(&[]);
     let asked = wanted.iter().position(|&wanted| wanted > 0);
     let asked = match settings.tolerance {
@@ -123,16 +123,16 @@ fn first(settings: &Settings, depth: usize) -> usize {
     asked.max(settings.first_level)
 }
 
-/// The first level whose wanted tolerance is more than there can be, with both.
+/// The first level that cannot meet its requirement: the level, the required and the possible tolerance.
 fn unmet(
     spread: &Result<Spread>,
     levels: &[usize],
-    settings: &Settings,
+    settings: &LayoutSettings,
 ) -> Option<(usize, u32, u32)> {
     let wanted = settings.tolerance?;
     let possible = match spread {
         Ok(spread) => spread.tolerance(settings.units).ok()?.exact,
-        // The tree is too small with this level.
+        // With this level the symmetric tree is too small for a group.
         Err(Error::TooFewTargets { .. }) if levels.len() > 1 => {
             return Some((levels[0], wanted[levels[0]], 0));
         }

@@ -1,50 +1,52 @@
-//! How many sets: as many as give them the size that was asked for, rounded down or up, whichever survives more. If
-//! that is less than required, more and smaller sets.
+//! Chooses the number of sets: the ranks divided by the wanted set size, rounded down or up, whichever tolerates more.
+//! If neither meets the required tolerance, tries more and smaller sets.
 
-use super::super::Tree;
-use super::bound::Sizes;
-use super::search::{Searched, best};
-use super::sets::Sets;
-use super::{Error, Request, Result, Scheme};
+use super::super::DomainTree;
+use super::bound::DomainSizes;
+use super::search::{Candidate, best};
+use super::set_sizes::SetSizes;
+use super::{Error, PlacementRequest, Result, Scheme};
 
-pub(super) fn choose(tree: &Tree, request: &Request) -> Result<Searched> {
-    let choice = Choice::new(tree, request)?;
-    let mut best: Option<Searched> = None;
-    for count in choice.usual_counts() {
+/// The best sets of any number that is tried; an error if none meets the required tolerance.
+pub(super) fn choose(tree: &DomainTree, request: &PlacementRequest) -> Result<Candidate> {
+    let search = SetCountSearch::new(tree, request)?;
+    let mut best: Option<Candidate> = None;
+    for count in search.usual_counts() {
         if best
             .as_ref()
-            .is_some_and(|best| choice.is_met_by(best) && !choice.may_beat(count, best))
+            .is_some_and(|best| search.is_met_by(best) && !search.may_beat(count, best))
         {
             continue;
         }
-        choice.try_count(count, &mut best);
+        search.try_count(count, &mut best);
     }
-    for count in choice.more_counts() {
-        if best.as_ref().is_some_and(|best| choice.is_met_by(best)) {
+    for count in search.more_counts() {
+        if best.as_ref().is_some_and(|best| search.is_met_by(best)) {
             break;
         }
-        choice.try_count(count, &mut best);
+        search.try_count(count, &mut best);
     }
     let best = best.ok_or(Error::TooFewRanks {
         scheme: request.scheme,
         ranks: tree.leaf_count(),
     })?;
-    choice.check(best)
+    search.check(best)
 }
 
-struct Choice<'a> {
-    tree: &'a Tree,
+struct SetCountSearch<'a> {
+    tree: &'a DomainTree,
     scheme: Scheme,
     set_size: usize,
     required: Vec<u32>,
-    sizes: Sizes,
+    sizes: DomainSizes,
+    /// The fewest and the most sets that the scheme's set sizes allow.
     fewest: usize,
     most: usize,
 }
 
-impl<'a> Choice<'a> {
-    fn new(tree: &'a Tree, request: &Request) -> Result<Choice<'a>> {
-        let Request {
+impl<'a> SetCountSearch<'a> {
+    fn new(tree: &'a DomainTree, request: &PlacementRequest) -> Result<SetCountSearch<'a>> {
+        let PlacementRequest {
             scheme, set_size, ..
         } = *request;
         scheme.check(set_size)?;
@@ -61,22 +63,23 @@ impl<'a> Choice<'a> {
         if fewest > most {
             return Err(Error::TooFewRanks { scheme, ranks });
         }
-        Ok(Choice {
+        Ok(SetCountSearch {
             tree,
             scheme,
             set_size,
             required,
-            sizes: Sizes::new(tree, scheme),
+            sizes: DomainSizes::new(tree, scheme),
             fewest,
             most,
         })
     }
 
+    /// The counts that the wanted set size suggests.
     fn usual_counts(&self) -> Vec<usize> {
         let ranks = self.tree.leaf_count();
         let size = self.set_size.max(1);
         let mut counts = vec![ranks / size, ranks.div_ceil(size)];
-        // Copies cost the same in smaller rings.
+        // Smaller rings cost no more memory.
         if let Scheme::Partner { .. } = self.scheme {
             counts.push(self.most);
         }
@@ -88,11 +91,11 @@ impl<'a> Choice<'a> {
         counts
     }
 
-    /// From the fewest that counting allows on, in larger and larger steps, so that large jobs need few of them.
+    /// Larger counts, from the smallest that the counting bound allows. Steps grow, so that large jobs try few.
     fn more_counts(&self) -> impl Iterator<Item = usize> + '_ {
         let ranks = self.tree.leaf_count();
         let allows = move |count: &usize| {
-            let sets = Sets::new(ranks, *count);
+            let sets = SetSizes::new(ranks, *count);
             self.sizes.allow(self.scheme, sets, &self.required)
         };
         let more = ranks.div_ceil(self.set_size.max(1)).max(self.fewest) + 1;
@@ -101,22 +104,22 @@ impl<'a> Choice<'a> {
             let step = 1 + (count - first?) / STEPS_OF_ONE;
             (*count < self.most).then(|| (count + step).min(self.most))
         });
-        // If none is enough, the smallest sets show what can be had.
+        // If none suffices, the smallest sets show what is possible, for the error text.
         let last = (!allows(&self.most)).then_some(self.most);
         counts.filter(allows).chain(last)
     }
 
     fn bound(&self, count: usize) -> Vec<u32> {
-        let sets = Sets::new(self.tree.leaf_count(), count);
+        let sets = SetSizes::new(self.tree.leaf_count(), count);
         self.sizes.bound(self.scheme, sets)
     }
 
-    fn may_beat(&self, count: usize, best: &Searched) -> bool {
+    fn may_beat(&self, count: usize, best: &Candidate) -> bool {
         self.score(self.bound(count).into_iter()) > self.score(tolerance(best))
     }
 
-    fn try_count(&self, count: usize, found: &mut Option<Searched>) {
-        let sets = Sets::new(self.tree.leaf_count(), count);
+    fn try_count(&self, count: usize, found: &mut Option<Candidate>) {
+        let sets = SetSizes::new(self.tree.leaf_count(), count);
         let other = best(self.tree, self.scheme, &self.sizes, sets, &self.required);
         let is_better = found
             .as_ref()
@@ -126,19 +129,19 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// What is required counts first.
+    /// Compares the required tolerance first, then the whole.
     fn score(&self, tolerance: impl Iterator<Item = u32>) -> (Vec<u32>, Vec<u32>) {
         let had: Vec<_> = tolerance.collect();
         let needed = had.iter().zip(&self.required).map(|(a, b)| *a.min(b));
         (needed.collect(), had)
     }
 
-    fn is_met_by(&self, found: &Searched) -> bool {
+    fn is_met_by(&self, found: &Candidate) -> bool {
         let had: Vec<_> = tolerance(found).collect();
         meets(&had, &self.required)
     }
 
-    fn check(&self, found: Searched) -> Result<Searched> {
+    fn check(&self, found: Candidate) -> Result<Candidate> {
         let had: Vec<_> = tolerance(&found).collect();
         let missed = (0..had.len()).find(|level| had[*level] < self.required[*level]);
         match missed {
@@ -147,15 +150,16 @@ impl<'a> Choice<'a> {
                 level,
                 required: self.required[level],
                 possible: had,
-                sets: found.draft.sets.count(),
+                sets: found.assignment.sets.count(),
             }),
         }
     }
 }
 
+/// So many counts are tried before the steps between them grow.
 const STEPS_OF_ONE: usize = 8;
 
-fn tolerance(found: &Searched) -> impl Iterator<Item = u32> + '_ {
+fn tolerance(found: &Candidate) -> impl Iterator<Item = u32> + '_ {
     found.tolerance.iter().map(|level| level.any)
 }
 

@@ -1,31 +1,33 @@
-//! Whether a group survives the failure of named domains, in every tile and every file.
+//! Whether every group survives the failure of named domains, in all tiles of all files.
 //!
-//! Permutations may put any children of a domain in the heavy places. So from the bottom up each domain with failures
-//! in it gets two numbers: what it loses at most when it holds the smaller number of units that its level knows, and
-//! when it holds one more. A domain that failed itself loses all, whatever failed below it.
+//! Permutations can make any children of a domain the heavy ones. So each domain with failures inside gets two numbers,
+//! computed from the leaves up: its largest loss if it is light, and if it is heavy (holds one unit more). A failed
+//! domain loses all of its units, whatever has failed inside it.
 
-use super::plan::Spread;
-use super::{Domain, Error, Layout, Result, Verdict};
+use super::level_plan::Spread;
+use super::{Domain, Error, Layout, LossVerdict, Result};
 
-/// What a child with failures in it loses.
+/// The largest loss of a domain with failures inside, if it is light and if it is heavy.
 #[derive(Clone, Copy)]
-pub(super) struct Lost {
+pub(super) struct ChildLoss {
     pub(super) index: usize,
     pub(super) light: u64,
     pub(super) heavy: u64,
 }
 
-impl Lost {
+impl ChildLoss {
+    /// What it costs if the domain is heavy.
     fn gain(&self) -> u64 {
         self.heavy - self.light
     }
 }
 
 impl Layout {
-    pub fn survives(&self, failed: &[Domain]) -> Result<Verdict> {
+    /// Whether every group survives if exactly these domains fail.
+    pub fn survives(&self, failed: &[Domain]) -> Result<LossVerdict> {
         let levels = self.plan().levels();
         let failed = self.by_kept_level(failed)?;
-        let mut lost: Vec<Lost> = Vec::new();
+        let mut lost: Vec<ChildLoss> = Vec::new();
         for step in (0..levels.len()).rev() {
             lost = self.with_failed(step, lost, &failed[step]);
             if step > 0 {
@@ -33,10 +35,11 @@ impl Layout {
             }
         }
         let loss = self.lost_by(0, 0, self.group_size(), &lost);
-        Ok(Verdict::of(loss, self.units()))
+        Ok(LossVerdict::of(loss, self.units()))
     }
 
-    /// The numbers of the failed domains, ascending, in each level that is kept; of others, those right below.
+    /// For each kept level: the failed domains, ascending. A failed domain of another level is replaced by the domains
+    /// inside it in the next kept level.
     fn by_kept_level(&self, failed: &[Domain]) -> Result<Vec<Vec<usize>>> {
         let levels = self.plan().levels();
         let mut sorted = vec![Vec::new(); levels.len()];
@@ -58,12 +61,18 @@ impl Layout {
         Ok(sorted)
     }
 
-    fn with_failed(&self, step: usize, mut lost: Vec<Lost>, failed: &[usize]) -> Vec<Lost> {
+    /// Adds the failed domains of a level; they supersede losses inside them.
+    fn with_failed(
+        &self,
+        step: usize,
+        mut lost: Vec<ChildLoss>,
+        failed: &[usize],
+    ) -> Vec<ChildLoss> {
         lost.retain(|lost| failed.binary_search(&lost.index).is_err());
         lost.extend(failed.iter().map(|&index| {
             let light = self.least(step, index);
             let heavy = light + 1;
-            Lost {
+            ChildLoss {
                 index,
                 light,
                 heavy,
@@ -73,14 +82,15 @@ impl Layout {
         lost
     }
 
-    fn lost_by_parents(&self, step: usize, lost: &[Lost]) -> Vec<Lost> {
-        let parent = |lost: &Lost| self.parent(step, lost.index);
+    /// The losses one level up.
+    fn lost_by_parents(&self, step: usize, lost: &[ChildLoss]) -> Vec<ChildLoss> {
+        let parent = |lost: &ChildLoss| self.parent(step, lost.index);
         let families = lost.chunk_by(|one, other| parent(one) == parent(other));
         families
             .map(|family| {
                 let index = parent(&family[0]);
                 let least = self.least(step - 1, index);
-                Lost {
+                ChildLoss {
                     index,
                     light: self.lost_by(step, index, least, family),
                     heavy: self.lost_by(step, index, least + 1, family),
@@ -89,36 +99,36 @@ impl Layout {
             .collect()
     }
 
-    /// The smaller number of units that a domain holds of a group.
+    /// The units of a group that a light domain holds.
     fn least(&self, step: usize, index: usize) -> u64 {
         match &self.plan().spread {
             Spread::Even(symmetric) => self.group_size() / symmetric.nodes(step),
-            Spread::Filled(water) => water.least(step, index),
+            Spread::Filled(filling) => filling.least(step, index),
         }
     }
 
-    /// What a parent that holds `units` loses at most.
-    fn lost_by(&self, step: usize, parent: usize, units: u64, children: &[Lost]) -> u64 {
+    /// The largest loss of a parent that holds `units` units of a group.
+    fn lost_by(&self, step: usize, parent: usize, units: u64, children: &[ChildLoss]) -> u64 {
         match &self.plan().spread {
             Spread::Even(symmetric) => {
                 let used = u64::from(symmetric.degrees()[step]);
                 let each = self.group_size() / symmetric.nodes(step);
                 most_lost(children, used as usize, (units - used * each) as usize)
             }
-            Spread::Filled(water) => water.lost(step, parent, units, children),
+            Spread::Filled(filling) => filling.lost(step, parent, units, children),
         }
     }
 }
 
-/// The most that `used` of the children lose, of which `heavy` are heavy.
-fn most_lost(children: &[Lost], used: usize, heavy: usize) -> u64 {
+/// The largest loss of `used` of the children, `heavy` of which are heavy.
+fn most_lost(children: &[ChildLoss], used: usize, heavy: usize) -> u64 {
     let mut children = children.to_vec();
     children.sort_unstable_by_key(|child| std::cmp::Reverse(child.light));
     if children.len() <= used {
         return all_lost(&children, heavy);
     }
-    // Of the children that are not heavy, those that lose the most are used: up to some place all are, one way or the
-    // other, and beyond it only heavy ones.
+    // The children are sorted by their light loss. In a worst case the light ones are a prefix: up to some `place` all
+    // children are used, beyond it only heavy ones. Try every place.
     let light = used - heavy;
     let split = |place: usize| {
         let mut beyond: Vec<u64> = children[place..].iter().map(|child| child.heavy).collect();
@@ -128,10 +138,10 @@ fn most_lost(children: &[Lost], used: usize, heavy: usize) -> u64 {
     (light..=used).map(split).max().unwrap_or(0)
 }
 
-/// What all of them lose, if up to `heavy` are heavy.
-pub(super) fn all_lost(children: &[Lost], heavy: usize) -> u64 {
+/// The largest loss of all these children, if up to `heavy` are heavy.
+pub(super) fn all_lost(children: &[ChildLoss], heavy: usize) -> u64 {
     let light: u64 = children.iter().map(|child| child.light).sum();
-    let mut gains: Vec<u64> = children.iter().map(Lost::gain).collect();
+    let mut gains: Vec<u64> = children.iter().map(ChildLoss::gain).collect();
     gains.sort_unstable_by(|one, other| other.cmp(one));
     light + gains.iter().take(heavy).sum::<u64>()
 }

@@ -1,24 +1,23 @@
-//! Repair: which spare unit takes each lost unit of a group.
+//! Distributed sparing: assigns a spare unit to each lost unit of a group.
 //!
-//! Spares are the last units of a group and are spread like the others. All verdicts count a spare as a unit, so
-//! whatever slots the units of a group move to, a failure that the layout tolerates again costs at most K of them.
-//! Among the spares that are left, those are taken that keep the most crowded domains as empty as possible, from the
-//! top level down.
+//! Spares are the last units of a group and are spread like the others. All verdicts count spares as units, so wherever
+//! the units of a group move, a further failure that the layout tolerates costs at most K of them. Each lost unit takes
+//! the free spare in the least crowded domains, comparing the outermost level first.
 
 use std::ops::Range;
 
-use super::{Domain, Error, File, Layout, Place, Result, Source};
+use super::{Domain, Error, FileId, Layout, Result, TargetAddress, UnitAddress};
 
-/// No slot: the unit is lost and there was no spare for it.
+/// Marks a lost unit without a spare.
 pub const UNPLACED: u32 = u32::MAX;
 
 impl Layout {
-    /// Moves the units of a group away from failed domains. `slots` holds, for each data and parity unit, the slot
-    /// that it is in, at first its own number, and [`UNPLACED`] if it is in none. `failed` are all domains that are
-    /// gone, also those of earlier repairs. Tells how many units remain without a slot.
+    /// Moves the units of a group away from failed domains. `slots` holds the slot of each data and parity unit:
+    /// initially its own number, [`UNPLACED`] for none. `failed` are all failed domains, those of earlier repairs
+    /// included. Returns how many units are left without a slot.
     pub fn repair(
         &self,
-        file: File,
+        file: FileId,
         group: u64,
         failed: &[Domain],
         slots: &mut [u32],
@@ -28,7 +27,7 @@ impl Layout {
         let gone = self.leaves_of(failed)?;
         let mut targets = Vec::with_capacity(all);
         for unit in 0..all as u32 {
-            let Place { target, .. } = self.place(file, Source { group, unit })?;
+            let TargetAddress { target, .. } = self.place(file, UnitAddress { group, unit })?;
             targets.push(target as usize);
         }
         let is_gone = |slot: u32| is_in(&gone, targets[slot as usize]);
@@ -58,7 +57,7 @@ impl Layout {
         Ok(slots.iter().filter(|slot| **slot == UNPLACED).count() as u32)
     }
 
-    /// Takes the spare whose domains hold the fewest units, those of the upper levels first.
+    /// Takes the free spare whose domains hold the fewest units, comparing the outermost level first.
     fn take_emptiest(&self, free: &mut Vec<u32>, slots: &[u32], targets: &[usize]) -> u32 {
         let crowd = |&spare: &u32| -> Vec<usize> {
             let crowd_in = |&level: &usize| {
@@ -88,7 +87,7 @@ impl Layout {
         }
     }
 
-    /// The leaves below domains, as ranges that ascend.
+    /// The leaves below the domains, as disjoint ascending ranges.
     fn leaves_of(&self, domains: &[Domain]) -> Result<Vec<Range<usize>>> {
         let mut ranges = Vec::with_capacity(domains.len());
         for &domain in domains {
@@ -99,7 +98,7 @@ impl Layout {
             ranges.push(self.tree().leaves_below(domain));
         }
         ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        // A domain lies inside another or beside it.
+        // Domains are nested or disjoint.
         ranges.dedup_by(|next, before| next.end <= before.end);
         Ok(ranges)
     }

@@ -1,37 +1,37 @@
-//! What the loss of one domain costs the others: how much each of them sends to rebuild what was lost.
+//! The load of a rebuild: how much each survivor sends after the loss of one domain.
 //!
-//! The unit is the data of one rank. Each survivor of a set of XOR or RS sends its share for every rank that its set
-//! has lost. Of PARTNER the first holder that is left sends the data of a lost rank, and the owners send again those
-//! copies that a lost rank held.
+//! The unit is the data of one rank. With XOR and RS, each survivor of a set sends its data once per lost rank of the
+//! set. With PARTNER, the first surviving holder sends the data of a lost rank, and the owners resend the copies that a
+//! lost rank held.
 
-use super::Domain;
 use std::ops::Range;
 
+use super::Domain;
 use super::placement::{Placement, Scheme};
 
 /// The load on the survivors of a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Load {
+pub(super) struct RebuildLoad {
     pub(super) failed: Domain,
     pub(super) lost_ranks: usize,
-    /// Of the survivor with the most.
+    /// What the busiest survivor sends.
     pub(super) most: usize,
-    /// Over all survivors.
+    /// Mean over all survivors.
     pub(super) mean: f64,
-    /// Survivors that have nothing to send.
+    /// Survivors that send nothing.
     pub(super) idle: usize,
 }
 
-impl Load {
-    /// How uneven it is.
+impl RebuildLoad {
+    /// Load imbalance: maximum by mean.
     fn ratio(&self) -> f64 {
         self.most as f64 / self.mean
     }
 }
 
 impl Placement {
-    /// The most uneven load that the loss of one domain of a level brings; `None` if no such loss is survived.
-    pub(super) fn worst_load(&self, level: usize) -> Option<Load> {
+    /// The most imbalanced load after the loss of one domain of a level; `None` if no such loss is survived.
+    pub(super) fn worst_load(&self, level: usize) -> Option<RebuildLoad> {
         let loads = self
             .tree()
             .domains(level)
@@ -42,8 +42,8 @@ impl Placement {
         })
     }
 
-    fn load(&self, failed: Domain) -> Option<Load> {
-        let lost = self.leaves_below(failed);
+    fn load(&self, failed: Domain) -> Option<RebuildLoad> {
+        let lost = self.tree().leaves_below(failed);
         let sent = match self.scheme() {
             Scheme::Partner { replicas } => self.copies_sent(lost.clone(), replicas)?,
             _ => self.shares_sent(lost.clone())?,
@@ -51,7 +51,7 @@ impl Placement {
         let survivors = self.rank_count() - lost.len();
         let busy: usize = sent.iter().map(|(senders, _)| senders).sum();
         let sum: usize = sent.iter().map(|(senders, load)| senders * load).sum();
-        Some(Load {
+        Some(RebuildLoad {
             failed,
             lost_ranks: lost.len(),
             most: sent.iter().map(|(_, load)| *load).max().unwrap_or(0),
@@ -60,7 +60,7 @@ impl Placement {
         })
     }
 
-    /// How many survivors send how much, set by set.
+    /// (survivors, what each sends), one entry per set; `None` if a set loses data.
     fn shares_sent(&self, lost: Range<usize>) -> Option<Vec<(usize, usize)>> {
         let mut sets: Vec<_> = lost.map(|leaf| self.place_of_leaf(leaf).0).collect();
         sets.sort_unstable();
@@ -71,7 +71,7 @@ impl Placement {
         sets.chunk_by(|a, b| a == b).map(of_set).collect()
     }
 
-    /// As above, survivor by survivor.
+    /// The same for PARTNER, one entry per survivor.
     fn copies_sent(&self, lost: Range<usize>, replicas: usize) -> Option<Vec<(usize, usize)>> {
         let mut senders = Vec::new();
         for leaf in lost.clone() {
@@ -92,14 +92,14 @@ impl Placement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Tree;
-    use super::super::placement::Request;
+    use super::super::DomainTree;
+    use super::super::placement::PlacementRequest;
     use super::*;
 
     #[test]
     fn survivors_of_a_set_send_a_share_for_each_rank_lost() {
         let paths = ["a/0", "a/1", "b/0", "b/1", "c/0", "c/1", "d/0", "d/1"];
-        let request = Request::new(Scheme::ReedSolomon { k: 2 }, 4);
+        let request = PlacementRequest::new(Scheme::ReedSolomon { k: 2 }, 4);
         let placement = Placement::of_paths(&paths, &request).unwrap();
         let rack = placement.worst_load(0).unwrap();
         assert_eq!((rack.lost_ranks, rack.most, rack.idle), (2, 1, 0));
@@ -121,8 +121,8 @@ mod tests {
                     }
                 })
                 .collect();
-            let tree = Tree::of_ranks(&paths, '/').unwrap();
-            let request = Request::new(Scheme::Partner { replicas }, ranks);
+            let tree = DomainTree::of_ranks(&paths, '/').unwrap();
+            let request = PlacementRequest::new(Scheme::Partner { replicas }, ranks);
             let placement = Placement::new(tree, &request).unwrap();
             let failed = placement.domain("lost").unwrap();
             placement

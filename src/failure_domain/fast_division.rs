@@ -1,14 +1,14 @@
-//! Division by a number that is known beforehand, as a multiplication.
+//! Division of many numbers by one divisor: a multiplication by its precomputed reciprocal.
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     value: u32,
-    /// 2^64 by the value, rounded up; 0 stands for 2^64.
+    /// ceil(2^64 / value); 0 stands for 2^64, the reciprocal of 1.
     inverse: u64,
 }
 
 impl Divisor {
-    /// `value` is not 0.
+    /// `value` must not be 0.
     pub(super) fn new(value: u32) -> Divisor {
         Divisor {
             value,
@@ -20,7 +20,7 @@ impl Divisor {
         self.value
     }
 
-    /// The quotient and the remainder. Exact for all numbers of 32 bits.
+    /// Quotient and remainder, exact for all 32-bit numbers.
     pub(super) fn divide(self, number: u32) -> (u32, u32) {
         let product = u128::from(number) * u128::from(self.inverse);
         let quotient = match self.inverse {

@@ -1,8 +1,8 @@
-//! Which spare takes a lost unit.
+//! Distributed sparing.
 
 use std::collections::HashSet;
 
-use super::super::repair::UNPLACED;
+use super::super::sparing::UNPLACED;
 use super::*;
 
 #[test]
@@ -14,7 +14,7 @@ fn spares_take_lost_units_and_the_group_is_whole_again() {
         let targets = targets_of(&layout, FILE, group);
         let rack = tree.ancestor(targets[3], 0);
         let left = layout.repair(FILE, group, &[rack], &mut slots);
-        // A rack holds two units at most, of which each may be a spare.
+        // A rack holds at most two units, and either may be a spare.
         let lost_spares = units_below(&tree, rack, &targets[10..]) as u32;
         let lost = units_below(&tree, rack, &targets[..10]) as u32;
         assert_eq!(left, Ok(lost.saturating_sub(2 - lost_spares)));
@@ -26,11 +26,11 @@ fn spares_take_lost_units_and_the_group_is_whole_again() {
             assert!(slot as usize == unit || slot >= 10);
             assert_ne!(tree.ancestor(targets[slot as usize], 0), rack);
         }
-        // The same failure again changes nothing.
+        // Repeating the repair changes nothing.
         let before = slots.clone();
         assert_eq!(layout.repair(FILE, group, &[rack], &mut slots), left);
         assert_eq!(slots, before);
-        // The units that are left again survive any rack.
+        // The group again survives the loss of any rack.
         let held = |domain| {
             let used = slots.iter().filter(|slot| **slot != UNPLACED);
             let used: Vec<usize> = used.map(|&slot| targets[slot as usize]).collect();

@@ -1,25 +1,31 @@
-//! What a set survives.
+//! Computes which failures a set survives.
 //!
-//! Every scheme is told by circles: groups of ranks of which at most `most_lost` may be lost at once. The circle of
-//! XOR and RS is the set. PARTNER's circles are a rank and the ranks that hold its copies, one circle for each rank
-//! of the ring. A circle survives that any t domains of a level fail if those t that hold the most of its ranks hold
-//! at most `most_lost` of them.
+//! A *codeword* is the ranks that together hold some data and its redundancy; at most `most_lost` of them may be lost.
+//! With XOR and RS the whole set is one codeword. With PARTNER there is one codeword per rank of the ring: the rank and
+//! those that hold its copies. A codeword survives the failure of any t domains of a level if the t domains that hold
+//! the most of its ranks hold at most `most_lost` of them.
 
-use super::super::Tree;
+use super::super::DomainTree;
 use super::Scheme;
-use super::draft::Draft;
+use super::assignment::Assignment;
 
-/// The failures of any domains of one level that are survived, whichever they are.
+/// Any `any` domains of a level may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
     pub any: u32,
-    /// The first set that does not survive more.
+    /// The first set that does not survive one more failure.
     pub weakest_set: u32,
 }
 
+const UNLIMITED: Tolerance = Tolerance {
+    any: u32::MAX,
+    weakest_set: 0,
+};
+
+/// Evaluates sets. Keeps its buffers between calls: a search evaluates millions of sets.
 #[derive(Clone)]
-pub(in super::super) struct Rules<'t> {
-    pub(in super::super) tree: &'t Tree,
+pub(in super::super) struct Evaluator<'t> {
+    pub(in super::super) tree: &'t DomainTree,
     pub(in super::super) scheme: Scheme,
     scratch: Scratch,
 }
@@ -32,10 +38,10 @@ struct Scratch {
     sorted: Vec<u32>,
 }
 
-impl<'t> Rules<'t> {
-    pub(in super::super) fn new(tree: &'t Tree, scheme: Scheme) -> Self {
+impl<'t> Evaluator<'t> {
+    pub(in super::super) fn new(tree: &'t DomainTree, scheme: Scheme) -> Self {
         let scratch = Scratch::default();
-        Rules {
+        Evaluator {
             tree,
             scheme,
             scratch,
@@ -46,24 +52,22 @@ impl<'t> Rules<'t> {
         self.scheme.most_lost() as u32
     }
 
-    pub(super) fn tolerance(&mut self, draft: &Draft) -> Vec<Tolerance> {
-        let nothing = Tolerance {
-            any: u32::MAX,
-            weakest_set: 0,
-        };
-        let mut tolerance = vec![nothing; self.tree.depth()];
-        for set in 0..draft.sets.count() {
-            self.weaken(draft.set(set), set, &mut tolerance);
+    /// The tolerance of all sets at each level.
+    pub(super) fn tolerance(&mut self, assignment: &Assignment) -> Vec<Tolerance> {
+        let mut tolerance = vec![UNLIMITED; self.tree.depth()];
+        for set in 0..assignment.sets.count() {
+            self.lower(assignment.set(set), set, &mut tolerance);
         }
         tolerance
     }
 
-    fn weaken(&mut self, set: &[u32], number: usize, tolerance: &mut [Tolerance]) {
+    /// Lowers the tolerance to that of a set.
+    fn lower(&mut self, set: &[u32], number: usize, tolerance: &mut [Tolerance]) {
         let most_lost = self.most_lost();
-        self.each_circle(set, |rules, circle| {
-            rules.climb(circle, |level, counts, sorted| {
+        self.each_codeword(set, |evaluator, codeword| {
+            evaluator.climb(codeword, |level, counts, sorted| {
                 let known = &mut tolerance[level];
-                if holds(counts, known.any, most_lost) {
+                if surely_survives(counts, known.any, most_lost) {
                     return;
                 }
                 let any = most_failures(counts, most_lost, sorted);
@@ -79,30 +83,26 @@ impl<'t> Rules<'t> {
 
     /// The tolerance of one set at each level.
     pub(in super::super) fn tolerance_of(&mut self, set: &[u32]) -> Vec<u32> {
-        let nothing = Tolerance {
-            any: u32::MAX,
-            weakest_set: 0,
-        };
-        let mut tolerance = vec![nothing; self.tree.depth()];
-        self.weaken(set, 0, &mut tolerance);
+        let mut tolerance = vec![UNLIMITED; self.tree.depth()];
+        self.lower(set, 0, &mut tolerance);
         tolerance.into_iter().map(|level| level.any).collect()
     }
 
-    /// How many ranks too many a set loses when so many domains of each level fail as `target` says; 0 if it meets it.
+    /// By how many ranks a set misses a target tolerance, summed over levels and codewords; 0 if it meets the target.
     pub(super) fn shortfall(&mut self, set: &[u32], target: &[u32]) -> u64 {
         let mut short = 0;
-        self.each_circle(set, |rules, circle| {
-            short += rules.shortfall_of_circle(circle, target)
+        self.each_codeword(set, |evaluator, codeword| {
+            short += evaluator.shortfall_of_codeword(codeword, target)
         });
         short
     }
 
-    /// As [`Rules::shortfall`] of one circle, or of a part of it.
-    pub(super) fn shortfall_of_circle(&mut self, circle: &[u32], target: &[u32]) -> u64 {
+    /// [`Evaluator::shortfall`] of one codeword, or of a part of it.
+    pub(super) fn shortfall_of_codeword(&mut self, codeword: &[u32], target: &[u32]) -> u64 {
         let most_lost = self.most_lost();
         let mut short = 0;
-        self.climb(circle, |level, counts, sorted| {
-            if !holds(counts, target[level], most_lost) {
+        self.climb(codeword, |level, counts, sorted| {
+            if !surely_survives(counts, target[level], most_lost) {
                 let lost = largest(counts, target[level] as usize, sorted);
                 short += u64::from(lost.saturating_sub(most_lost));
             }
@@ -110,8 +110,8 @@ impl<'t> Rules<'t> {
         short
     }
 
-    /// Calls `each` with every circle of a set.
-    pub(in super::super) fn each_circle(
+    /// Calls `each` with every codeword of a set.
+    pub(in super::super) fn each_codeword(
         &mut self,
         set: &[u32],
         mut each: impl FnMut(&mut Self, &[u32]),
@@ -126,12 +126,12 @@ impl<'t> Rules<'t> {
         ring.clear();
         ring.extend(set.iter().chain(set).take(set.len() + replicas));
         ring.windows(replicas + 1)
-            .for_each(|circle| each(self, circle));
+            .for_each(|codeword| each(self, codeword));
         self.scratch.ring = ring;
     }
 
-    /// Counts the ranks of a circle in each domain, for one level after the other from the ranks upwards.
-    fn climb(&mut self, circle: &[u32], mut each: impl FnMut(usize, &[u32], &mut Vec<u32>)) {
+    /// Counts the ranks of a codeword in each domain, level by level from the ranks upwards.
+    fn climb(&mut self, codeword: &[u32], mut each: impl FnMut(usize, &[u32], &mut Vec<u32>)) {
         let Scratch {
             domains,
             counts,
@@ -139,12 +139,12 @@ impl<'t> Rules<'t> {
             ..
         } = &mut self.scratch;
         domains.clear();
-        domains.extend(circle);
+        domains.extend(codeword);
         if !domains.is_sorted() {
             domains.sort_unstable();
         }
         counts.clear();
-        counts.resize(circle.len(), 1);
+        counts.resize(codeword.len(), 1);
         for level in (0..self.tree.depth()).rev() {
             each(level, counts, sorted);
             if level > 0 {
@@ -154,7 +154,7 @@ impl<'t> Rules<'t> {
     }
 }
 
-/// Replaces domains by their parents, which stand in the same order.
+/// Replaces domains by their parents and adds up the counts. The order stays ascending.
 fn join_siblings(parents: &[u32], domains: &mut Vec<u32>, counts: &mut Vec<u32>) {
     let mut kept = 0;
     for next in 0..domains.len() {
@@ -170,8 +170,8 @@ fn join_siblings(parents: &[u32], domains: &mut Vec<u32>, counts: &mut Vec<u32>)
     counts.truncate(kept);
 }
 
-/// Whether it is plain that `failures` domains hold at most `most_lost` ranks.
-fn holds(counts: &[u32], failures: u32, most_lost: u32) -> bool {
+/// A cheap sufficient test that any `failures` domains hold at most `most_lost` ranks.
+fn surely_survives(counts: &[u32], failures: u32, most_lost: u32) -> bool {
     if failures == 0 {
         return true;
     }
@@ -179,13 +179,13 @@ fn holds(counts: &[u32], failures: u32, most_lost: u32) -> bool {
     u64::from(most) * u64::from(failures) <= u64::from(most_lost)
 }
 
-/// How many ranks the `failures` domains hold that hold the most.
+/// How many ranks the `failures` fullest domains hold.
 fn largest(counts: &[u32], failures: usize, sorted: &mut Vec<u32>) -> u32 {
     sort(counts, sorted);
     sorted.iter().take(failures).sum()
 }
 
-/// How many domains may fail, whichever they are, with at most `most_lost` ranks lost.
+/// The largest number of domains of which any may fail with at most `most_lost` ranks lost.
 fn most_failures(counts: &[u32], most_lost: u32, sorted: &mut Vec<u32>) -> u32 {
     sort(counts, sorted);
     let lost = sorted.iter().scan(0, |lost, count| {
@@ -195,7 +195,7 @@ fn most_failures(counts: &[u32], most_lost: u32, sorted: &mut Vec<u32>) -> u32 {
     lost.take_while(|lost| *lost <= most_lost).count() as u32
 }
 
-/// The largest first.
+/// Sorts in descending order.
 fn sort(counts: &[u32], sorted: &mut Vec<u32>) {
     sorted.clear();
     sorted.extend(counts);

@@ -1,4 +1,4 @@
-//! Water-filling.
+//! Water-filling: layouts over domains too uneven for a symmetric tree.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,13 +11,13 @@ proptest! {
 
     #[test]
     fn filled_layouts_leave_no_holes(tree in any_tree(), share: (u32, u32, u32), motr: bool, start in 0_u64..1 << 40) {
-        let symmetric = Symmetric::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
+        let symmetric = SymmetricTree::within(&tree, &(0..tree.depth()).collect::<Vec<_>>()).unwrap();
         let mut units = any_units((tree.leaf_count() as u64 - symmetric.targets()).clamp(1, 30), share);
         units.data += symmetric.targets() as u32;
-        let settings = Settings {
-            mode: if motr { Mode::Motr } else { Mode::Declustered },
+        let settings = LayoutSettings {
+            mode: if motr { PermutationMode::Motr } else { PermutationMode::Declustered },
             water_filling: true,
-            ..Settings::new(units)
+            ..LayoutSettings::new(units)
         };
         if tree.leaf_count() as u64 <= symmetric.targets() {
             prop_assert!(Layout::new(tree.clone(), &settings).is_err());
@@ -29,7 +29,7 @@ proptest! {
         let mut next = HashMap::new();
         for group in start..start + 20 {
             for unit in 0..layout.group_size() as u32 {
-                let source = Source { group, unit };
+                let source = UnitAddress { group, unit };
                 let place = layout.place(FILE, source).unwrap();
                 prop_assert_eq!(layout.source(FILE, place).unwrap(), Some(source));
                 let next = next.entry(place.target).or_insert(place.frame);
@@ -43,7 +43,7 @@ proptest! {
                 counts.sort_unstable_by(|one, other| other.cmp(one));
                 let tolerated = tolerance.exact[level] as usize;
                 prop_assert!(counts[..tolerated].iter().sum::<u64>() <= u64::from(units.parity));
-                // At the top no other split is more even.
+                // In the first level no split is more even.
                 if level == 0 {
                     let next: u64 = counts.iter().take(tolerated + 1).sum();
                     prop_assert!(tolerated == counts.len() || next > u64::from(units.parity));
@@ -66,7 +66,7 @@ fn a_small_domain_is_filled() {
         (vec![10, 10, 10, 2], units(8, 2, 2), vec![4, 3, 3, 2], 0),
     ] {
         let tree = racks(&sizes);
-        let mut settings = Settings::new(group);
+        let mut settings = LayoutSettings::new(group);
         assert!(matches!(
             Layout::new(tree.clone(), &settings),
             Err(Error::TooFewTargets { .. })
@@ -84,10 +84,10 @@ fn a_small_domain_is_filled() {
             assert_eq!(held, shares);
         }
     }
-    // Where the symmetric tree is large enough it is used all the same.
-    let settings = Settings {
+    // A symmetric tree that is large enough is still used.
+    let settings = LayoutSettings {
         water_filling: true,
-        ..Settings::new(units(6, 2, 0))
+        ..LayoutSettings::new(units(6, 2, 0))
     };
     let layout = Layout::new(racks(&[3, 3, 3, 2]), &settings).unwrap();
     assert_eq!(layout.plan().symmetric().unwrap().degrees(), [4, 2]);

@@ -1,21 +1,24 @@
-//! The collective way to a placement: the ranks exchange their paths, then each computes the same.
+//! Collective placement: the ranks exchange their paths, then each computes the same placement.
 //!
-//! Ranks of a node have the same path, and each different path travels once: all ranks learn the different paths, then
-//! the number of every rank's.
+//! Ranks of a node have the same path. All ranks learn the distinct paths once (`rankstr`), then for every rank the
+//! number of its path.
 
 use std::hash::BuildHasher;
 
 use super::super::topology;
-use super::{Error, Placement, Request, Result};
+use super::{Error, Placement, PlacementRequest, Result};
 use crate::comm::{self, Comm};
 use crate::rankstr;
 
-/// The sets of a communicator. A rank without a path takes it from its environment, as `topology` tells, or is placed
-/// by the name of its host.
+/// Places the ranks of a communicator. A rank without a path takes that of [`topology::path_or_host`].
 ///
 /// # Collective
 /// Called by all ranks of `comm`; all return the same verdict.
-pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Result<Placement> {
+pub fn create<C: Comm>(
+    comm: &C,
+    path: Option<&str>,
+    request: &PlacementRequest,
+) -> Result<Placement> {
     let path = match path {
         Some(path) => Ok(path.to_owned()),
         None => topology::path_or_host().map_err(Error::from),
@@ -41,7 +44,7 @@ pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Resul
     Placement::of_paths(&of_ranks, request)
 }
 
-/// One rank's failure becomes every rank's.
+/// Turns a failure on any rank into an error on all ranks.
 pub fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
     comm::agree(comm, local)
         .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))

@@ -1,17 +1,18 @@
-//! How many ranks each set has: sizes differ by at most one, the larger sets come first.
+//! The sizes of the sets: they differ by at most one, larger sets first.
 
 use std::ops::Range;
 
+/// `ranks` ranks in `count` sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sets {
+pub struct SetSizes {
     ranks: usize,
     count: usize,
 }
 
-impl Sets {
-    /// `count` is in `1..=ranks`.
-    pub(super) fn new(ranks: usize, count: usize) -> Sets {
-        Sets { ranks, count }
+impl SetSizes {
+    /// `count` must be in `1..=ranks`.
+    pub(super) fn new(ranks: usize, count: usize) -> SetSizes {
+        SetSizes { ranks, count }
     }
 
     pub fn ranks(&self) -> usize {
@@ -30,18 +31,18 @@ impl Sets {
         self.ranks.div_ceil(self.count)
     }
 
-    /// How many sets have one rank more than the others.
+    /// The number of sets with one rank more than the others.
     pub fn larger(&self) -> usize {
         self.ranks % self.count
     }
 
-    /// Where the ranks of a set stand when they are written down set by set.
+    /// The positions of a set in a list of all sets, one after the other.
     pub fn range(&self, set: usize) -> Range<usize> {
         let start = set * self.smallest() + set.min(self.larger());
         start..start + self.smallest() + usize::from(set < self.larger())
     }
 
-    /// The set at a position, and the place in it.
+    /// The set at a position, and the index in that set.
     pub fn at(&self, position: usize) -> (usize, usize) {
         let in_larger = self.larger() * self.largest();
         match position.checked_sub(in_larger) {
@@ -62,7 +63,7 @@ mod tests {
     fn ranges_cover_all_positions_in_order() {
         for ranks in 1..40 {
             for count in 1..=ranks {
-                let sets = Sets::new(ranks, count);
+                let sets = SetSizes::new(ranks, count);
                 let mut position = 0;
                 for set in 0..count {
                     let range = sets.range(set);

@@ -1,13 +1,13 @@
-//! A placement as a picture: domains inside of each other, ranks in the colours of their sets.
+//! Draws a placement as SVG: nested boxes for the domains, ranks in the colour of their set.
 //!
-//! Boxes are measured from the ranks upwards and then put in place from the outermost inwards.
+//! Boxes are measured from the ranks outwards, then positioned from the outermost inwards.
 
 use std::fmt::Write;
 
 use super::Domain;
 use super::placement::{Placement, Scheme};
 
-/// Jobs with more ranks are drawn in part.
+/// Of larger jobs only the first ranks are drawn.
 const MOST_RANKS: usize = 2048;
 const CELL: (usize, usize) = (34, 22);
 const GAP: usize = 6;
@@ -19,32 +19,32 @@ const NARROWEST: usize = 560;
 
 impl Placement {
     pub fn picture(&self) -> String {
-        Drawing::new(self).draw()
+        SvgDrawing::new(self).draw()
     }
 }
 
 #[derive(Clone, Copy, Default)]
-struct Frame {
+struct SvgBox {
     x: usize,
     y: usize,
     width: usize,
     height: usize,
 }
 
-struct Drawing<'p> {
+struct SvgDrawing<'p> {
     placement: &'p Placement,
     drawn: usize,
-    /// Of the domains that are drawn, level by level.
-    frames: Vec<Vec<Frame>>,
+    /// The drawn domains, level by level.
+    boxes: Vec<Vec<SvgBox>>,
     text: String,
 }
 
-impl<'p> Drawing<'p> {
+impl<'p> SvgDrawing<'p> {
     fn new(placement: &'p Placement) -> Self {
-        Drawing {
+        SvgDrawing {
             placement,
             drawn: placement.rank_count().min(MOST_RANKS),
-            frames: Vec::new(),
+            boxes: Vec::new(),
             text: String::new(),
         }
     }
@@ -53,15 +53,20 @@ impl<'p> Drawing<'p> {
         self.measure();
         let caption = self.caption();
         let top = GAP + LINE * caption.len() + GAP;
-        let (width, height) = self.arrange(0, 0..self.frames[0].len(), (GAP, top), WIDEST);
-        for level in 1..self.frames.len() {
-            for above in 0..self.frames[level - 1].len() {
+        let (width, height) = self.arrange(0, 0..self.boxes[0].len(), (GAP, top), WIDEST);
+        for level in 1..self.boxes.len() {
+            for above in 0..self.boxes[level - 1].len() {
                 let children = self.children(Domain {
                     level: level - 1,
                     index: above,
                 });
-                let Frame { x, y, .. } = self.frames[level - 1][above];
-                self.arrange(level, children, (x + GAP, y + TITLE), self.room(level));
+                let SvgBox { x, y, .. } = self.boxes[level - 1][above];
+                self.arrange(
+                    level,
+                    children,
+                    (x + GAP, y + TITLE),
+                    self.inner_width(level),
+                );
             }
         }
         let size = ((GAP + width).max(NARROWEST), top + height);
@@ -84,8 +89,8 @@ impl<'p> Drawing<'p> {
                 escaped(caption)
             );
         }
-        self.domains();
-        self.ranks();
+        self.draw_domains();
+        self.draw_ranks();
         self.text + "</svg>\n"
     }
 
@@ -125,39 +130,39 @@ impl<'p> Drawing<'p> {
         lines
     }
 
-    /// The domains below one that are drawn.
+    /// The children of a domain that are drawn.
     fn children(&self, domain: Domain) -> std::ops::Range<usize> {
         let children = self.placement.tree().children(domain);
-        children.start..children.end.min(self.frames[domain.level + 1].len())
+        children.start..children.end.min(self.boxes[domain.level + 1].len())
     }
 
-    /// How wide the inside of a domain may be, for domains of a level.
-    fn room(&self, level: usize) -> usize {
+    /// The largest inner width of boxes of a level.
+    fn inner_width(&self, level: usize) -> usize {
         WIDEST.saturating_sub(2 * GAP * level) / if level == 1 { 2 } else { 3 }
     }
 
     fn measure(&mut self) {
         let tree = self.placement.tree();
         let widths = (0..tree.depth()).map(|level| tree.ancestor(self.drawn - 1, level).index + 1);
-        self.frames = widths.map(|width| vec![Frame::default(); width]).collect();
+        self.boxes = widths.map(|width| vec![SvgBox::default(); width]).collect();
         for level in (0..tree.depth()).rev() {
-            for index in 0..self.frames[level].len() {
+            for index in 0..self.boxes[level].len() {
                 let (width, height) = match level + 1 == tree.depth() {
                     true => CELL,
                     false => {
                         let children = self.children(Domain { level, index });
                         let inside =
-                            self.arrange(level + 1, children, (0, 0), self.room(level + 1));
+                            self.arrange(level + 1, children, (0, 0), self.inner_width(level + 1));
                         (inside.0 + GAP, inside.1 + TITLE)
                     }
                 };
-                let frame = &mut self.frames[level][index];
-                (frame.width, frame.height) = (width, height);
+                let rect = &mut self.boxes[level][index];
+                (rect.width, rect.height) = (width, height);
             }
         }
     }
 
-    /// Puts domains next to each other, in as many rows as they need; returns the room they take with a gap behind.
+    /// Positions boxes side by side, in as many rows as needed. Returns their total width and height, each with a gap.
     fn arrange(
         &mut self,
         level: usize,
@@ -166,29 +171,29 @@ impl<'p> Drawing<'p> {
         room: usize,
     ) -> (usize, usize) {
         let (mut x, mut y, mut row, mut widest) = (left, top, 0, 0);
-        for frame in &mut self.frames[level][domains] {
-            if x > left && x + frame.width > left + room {
+        for rect in &mut self.boxes[level][domains] {
+            if x > left && x + rect.width > left + room {
                 (x, y, row) = (left, y + row + GAP, 0);
             }
-            (frame.x, frame.y) = (x, y);
-            x += frame.width + GAP;
-            row = row.max(frame.height);
+            (rect.x, rect.y) = (x, y);
+            x += rect.width + GAP;
+            row = row.max(rect.height);
             widest = widest.max(x - left);
         }
         (widest, y + row + GAP - top)
     }
 
-    fn domains(&mut self) {
+    fn draw_domains(&mut self) {
         let tree = self.placement.tree();
-        for level in 0..self.frames.len() - 1 {
+        for level in 0..self.boxes.len() - 1 {
             let shade = 245 - (level * 14).min(70);
-            for (index, frame) in self.frames[level].iter().enumerate() {
-                let Frame {
+            for (index, rect) in self.boxes[level].iter().enumerate() {
+                let SvgBox {
                     x,
                     y,
                     width,
                     height,
-                } = frame;
+                } = rect;
                 let name = cut(&tree.name(Domain { level, index }), width - 2 * GAP);
                 let _ = writeln!(
                     self.text,
@@ -202,21 +207,21 @@ impl<'p> Drawing<'p> {
         }
     }
 
-    fn ranks(&mut self) {
+    fn draw_ranks(&mut self) {
         let tree = self.placement.tree();
-        let bottom = self.frames.len() - 1;
-        for (leaf, frame) in self.frames[bottom].iter().enumerate() {
+        let bottom = self.boxes.len() - 1;
+        for (leaf, rect) in self.boxes[bottom].iter().enumerate() {
             let set = self.placement.place_of_leaf(leaf).0;
             let rank = tree.name(Domain {
                 level: bottom,
                 index: leaf,
             });
-            let Frame {
+            let SvgBox {
                 x,
                 y,
                 width,
                 height,
-            } = frame;
+            } = rect;
             let _ = writeln!(
                 self.text,
                 "<g><title>rank {rank}, set {set}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
@@ -230,13 +235,13 @@ impl<'p> Drawing<'p> {
     }
 }
 
-/// Sets next to each other get colours far from each other.
+/// Steps the hue by the golden angle, so that consecutive sets get clearly different colours.
 fn colour(set: usize) -> String {
     let hue = (set % 3600) as f64 * 137.508 % 360.0;
     format!("hsl({hue:.0},70%,{}%)", 78 - set % 3 * 9)
 }
 
-/// As much of a name as there is room for.
+/// Truncates a name to a width.
 fn cut(name: &str, room: usize) -> String {
     let letters = room / LETTER;
     match name.chars().count() <= letters {
@@ -245,7 +250,7 @@ fn cut(name: &str, room: usize) -> String {
     }
 }
 
-/// Control characters are none of XML's.
+/// Escapes text for XML, which allows no control characters.
 fn escaped(text: &str) -> String {
     let text: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! A repair that cannot succeed ends in an error.
+//! A repair that cannot succeed ends in an error instead of going on forever.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,31 +11,31 @@ use crate::fenix::Error;
 
 /// What goes wrong after the start.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Flaw {
+enum Fault {
     #[default]
     None,
-    /// Others are never where this process is.
+    /// Other processes are never at the same synchronization point.
     Apart,
-    /// No communicator of the living can be made.
+    /// `shrink` fails.
     NoShrink,
 }
 
 #[derive(Default)]
 struct Observed {
-    flaw: Cell<Flaw>,
+    fault: Cell<Fault>,
     agreements: Cell<usize>,
     shrinks: Cell<usize>,
 }
 
-/// A process alone in its communicator, whose repair does not succeed.
+/// The communicator of a single process whose repair cannot succeed.
 #[derive(Clone, Default)]
-struct Hopeless(Rc<Observed>);
+struct DoomedComm(Rc<Observed>);
 
 fn count(cell: &Cell<usize>) {
     cell.set(cell.get() + 1);
 }
 
-impl Resilient for Hopeless {
+impl Resilient for DoomedComm {
     fn revoke(&self) {}
 
     fn is_revoked(&self) -> bool {
@@ -44,8 +44,8 @@ impl Resilient for Hopeless {
 
     fn shrink(&self) -> comm::Result<Self> {
         count(&self.0.shrinks);
-        match self.0.flaw.get() {
-            Flaw::NoShrink => Err(comm::Error::ProcessFailed { call: "shrink" }),
+        match self.0.fault.get() {
+            Fault::NoShrink => Err(comm::Error::ProcessFailed { call: "shrink" }),
             _ => Ok(self.clone()),
         }
     }
@@ -53,7 +53,7 @@ impl Resilient for Hopeless {
     fn agree(&self, flag: u32) -> comm::Result<Agreement> {
         count(&self.0.agreements);
         Ok(Agreement {
-            flag: if self.0.flaw.get() == Flaw::Apart {
+            flag: if self.0.fault.get() == Fault::Apart {
                 0
             } else {
                 flag
@@ -77,8 +77,8 @@ impl Resilient for Hopeless {
     }
 }
 
-/// Alone: what others would say is what it says itself.
-impl Comm for Hopeless {
+/// A communicator of one: collectives return what the process itself contributed.
+impl Comm for DoomedComm {
     type Underway<B: Buffer> = <LocalComm as Comm>::Underway<B>;
 
     fn rank(&self) -> usize {
@@ -170,13 +170,13 @@ impl Comm for Hopeless {
     }
 }
 
-/// A process that has started well and then meets the flaw in its recovery; what was counted in that.
-fn recover(flaw: Flaw) -> (Result<(), Error>, usize, usize) {
-    let given = Hopeless::default();
+/// Starts a process without faults and lets its recovery meet one. Returns the result, agreements and shrinks.
+fn recover(fault: Fault) -> (Result<(), Error>, usize, usize) {
+    let given = DoomedComm::default();
     let mut process = Process::start(&given, 0).unwrap();
     given.0.agreements.set(0);
     given.0.shrinks.set(0);
-    given.0.flaw.set(flaw);
+    given.0.fault.set(fault);
     let recovered = process.recover();
     let observed = &given.0;
     (recovered, observed.agreements.get(), observed.shrinks.get())
@@ -184,22 +184,22 @@ fn recover(flaw: Flaw) -> (Result<(), Error>, usize, usize) {
 
 #[test]
 fn a_sound_process_recovers() {
-    assert!(recover(Flaw::None).0.is_ok());
+    assert!(recover(Fault::None).0.is_ok());
 }
 
 #[test]
-fn a_meeting_to_which_others_never_come_is_given_up() {
-    let (recovered, meetings, shrinks) = recover(Flaw::Apart);
+fn a_rendezvous_to_which_others_never_come_is_given_up() {
+    let (recovered, agreements, shrinks) = recover(Fault::Apart);
     assert!(
         matches!(recovered, Err(Error::Unrepairable(_))),
         "{recovered:?}"
     );
-    assert_eq!((meetings, shrinks), (ROUNDS, 0));
+    assert_eq!((agreements, shrinks), (ROUNDS, 0));
 }
 
 #[test]
 fn a_world_that_cannot_be_made_is_given_up() {
-    let (recovered, _, shrinks) = recover(Flaw::NoShrink);
+    let (recovered, _, shrinks) = recover(Fault::NoShrink);
     let Err(Error::Unrepairable(text)) = recovered else {
         panic!("{recovered:?}");
     };
