@@ -38,12 +38,12 @@ enum CommandError {
     /// Wrong usage.
     Usage(String),
     /// Something is lost, damaged or failed. `None`: the cause has been printed already.
-    Bad(Option<String>),
+    Failed(Option<String>),
 }
 
 impl CommandError {
     fn because(error: impl Display) -> Self {
-        Self::Bad(Some(error.to_string()))
+        Self::Failed(Some(error.to_string()))
     }
 }
 
