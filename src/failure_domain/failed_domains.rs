@@ -5,7 +5,7 @@
 //! domain loses all of its units, whatever has failed inside it.
 
 use super::level_plan::Spread;
-use super::{Domain, Error, Layout, LossVerdict, Result};
+use super::{Domain, Layout, LossVerdict, Result};
 
 /// The largest loss of a domain with failures inside, if it is light and if it is heavy.
 #[derive(Clone, Copy)]
@@ -44,10 +44,7 @@ impl Layout {
         let levels = self.plan().levels();
         let mut sorted = vec![Vec::new(); levels.len()];
         for &domain in failed {
-            if !self.tree().has(domain) {
-                let Domain { level, index } = domain;
-                return Err(Error::NoDomain { level, index });
-            }
+            self.tree().check(domain)?;
             let step = levels.partition_point(|&level| level < domain.level);
             match levels[step] == domain.level {
                 true => sorted[step].push(domain.index),

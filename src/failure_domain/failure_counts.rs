@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use super::layout::greatest_common_divisor;
 use super::level_plan::Spread;
-use super::symmetric::loss;
 use super::{Error, GroupTolerance, Layout, LevelState, Result, SymmetricTree, Units};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,35 +46,22 @@ impl Layout {
     pub fn tolerates(&self, failed: &[u32], test: FailureTest) -> Result<LossVerdict> {
         self.check_failures(failed)?;
         let kept = self.in_kept_levels(failed);
-        let units = self.units();
-        match (&self.plan().spread, test) {
-            (_, FailureTest::Polytope) => {
-                let losses = kept.iter().zip(self.heaviest());
-                let loss: u64 = losses.map(|(&failed, most)| failed * most).sum();
-                Ok(LossVerdict {
-                    tolerable: self.polytope()?.contains(failed),
-                    loss: loss.min(self.group_size()),
-                })
-            }
-            (Spread::Even(symmetric), FailureTest::Sum) => Ok(LossVerdict::of(
-                sum(symmetric, self.group_size(), &kept),
-                units,
-            )),
+        let (group, spread) = (self.group_size(), &self.plan().spread);
+        let losses = kept.iter().enumerate().map(|(step, &failed)| match test {
+            FailureTest::Polytope => failed * spread.loss(group, step, 1),
+            _ => spread.loss(group, step, failed),
+        });
+        let sum = losses.sum::<u64>().min(group);
+        Ok(match (spread, test) {
+            (_, FailureTest::Polytope) => LossVerdict {
+                tolerable: self.polytope()?.contains(failed),
+                loss: sum,
+            },
             (Spread::Even(symmetric), FailureTest::Exact) => {
-                let loss = worst(symmetric, self.group_size(), &kept);
-                Ok(LossVerdict::of(loss, units))
+                LossVerdict::of(worst(symmetric, group, &kept), self.units())
             }
-            (Spread::Filled(filling), _) => {
-                let loss = kept
-                    .iter()
-                    .enumerate()
-                    .map(|(level, &failed)| filling.loss(level, failed));
-                Ok(LossVerdict::of(
-                    loss.sum::<u64>().min(self.group_size()),
-                    units,
-                ))
-            }
-        }
+            _ => LossVerdict::of(sum, self.units()),
+        })
     }
 
     /// Bound B as a polytope: v1 / K1 + v2 / K2 + ... <= 1, and v <= 0 for levels that tolerate nothing.
@@ -125,18 +112,6 @@ impl Layout {
         }
         kept
     }
-
-    /// For each kept level: the largest number of units of a group in one domain.
-    fn heaviest(&self) -> Vec<u64> {
-        match &self.plan().spread {
-            Spread::Even(symmetric) => (0..symmetric.depth())
-                .map(|level| self.group_size().div_ceil(symmetric.nodes(level)))
-                .collect(),
-            Spread::Filled(filling) => (0..self.plan().levels().len())
-                .map(|level| filling.loss(level, 1))
-                .collect(),
-        }
-    }
 }
 
 impl Polytope {
@@ -178,20 +153,7 @@ impl Polytope {
 }
 
 fn least_common_multiple(one: u64, other: u64) -> Option<u64> {
-    let (mut divisor, mut rest) = (one, other);
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (one / divisor).checked_mul(other)
-}
-
-/// The sum of the worst losses of all levels.
-fn sum(symmetric: &SymmetricTree, group: u64, failed: &[u64]) -> u64 {
-    let losses = failed.iter().enumerate().map(|(level, &failed)| {
-        let nodes = symmetric.nodes(level);
-        loss(group, nodes, failed.min(nodes))
-    });
-    losses.sum::<u64>().min(group)
+    (one / greatest_common_divisor(one, other)).checked_mul(other)
 }
 
 /// The exact number of units that a group loses in the worst case.

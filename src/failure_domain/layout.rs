@@ -329,10 +329,7 @@ impl Layout {
                 parent * children..(parent + 1) * children
             }
             None => {
-                let parent = here.above.map(|level| Domain {
-                    level,
-                    index: parent,
-                });
+                let parent = here.above.map(|level| Domain::new(level, parent));
                 self.tree.below(parent, here.level)
             }
         }
@@ -345,10 +342,7 @@ impl Layout {
             (None, _) => 0,
             (_, Some(children)) => children.divide(child as u32).0 as usize,
             (Some(above), None) => {
-                let child = Domain {
-                    level: here.level,
-                    index: child,
-                };
+                let child = Domain::new(here.level, child);
                 self.tree.above(child, above).index
             }
         }

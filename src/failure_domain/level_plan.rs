@@ -4,6 +4,7 @@
 //! each level that cannot meet its requirement is left out; this only makes the rest of the tree wider. The failure of
 //! a domain in a level that is left out counts as the failure of all domains below it in the next level that is kept.
 
+use super::symmetric::loss;
 use super::water_filling::WaterFilling;
 use super::{DomainTree, Error, GroupTolerance, LayoutSettings, Result, SymmetricTree, Units};
 
@@ -42,6 +43,17 @@ impl Spread {
                 WaterFilling::new(tree, levels, settings.units)?,
             )),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The most units that a group loses when `failed` domains of a kept level fail.
+    pub(super) fn loss(&self, group: u64, step: usize, failed: u64) -> u64 {
+        match self {
+            Spread::Even(symmetric) => {
+                let nodes = symmetric.nodes(step);
+                loss(group, nodes, failed.min(nodes))
+            }
+            Spread::Filled(filling) => filling.loss(step, failed),
         }
     }
 

@@ -24,7 +24,10 @@ impl Layout {
     ) -> Result<u32> {
         let all = self.group_size() as usize;
         self.check_slots(slots)?;
-        let gone = self.leaves_of(failed)?;
+        failed
+            .iter()
+            .try_for_each(|&domain| self.tree().check(domain))?;
+        let gone = self.tree().leaves_below_all(failed);
         let mut targets = Vec::with_capacity(all);
         for unit in 0..all as u32 {
             let TargetAddress { target, .. } = self.place(file, UnitAddress { group, unit })?;
@@ -85,22 +88,6 @@ impl Layout {
             _ if sorted.windows(2).any(|pair| pair[0] == pair[1]) => Err(Error::SlotTwice),
             _ => Ok(()),
         }
-    }
-
-    /// The leaves below the domains, as disjoint ascending ranges.
-    fn leaves_of(&self, domains: &[Domain]) -> Result<Vec<Range<usize>>> {
-        let mut ranges = Vec::with_capacity(domains.len());
-        for &domain in domains {
-            if !self.tree().has(domain) {
-                let Domain { level, index } = domain;
-                return Err(Error::NoDomain { level, index });
-            }
-            ranges.push(self.tree().leaves_below(domain));
-        }
-        ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        // Domains are nested or disjoint.
-        ranges.dedup_by(|next, before| next.end <= before.end);
-        Ok(ranges)
     }
 }
 

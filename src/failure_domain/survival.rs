@@ -17,7 +17,7 @@ pub struct Scenario {
 impl Placement {
     /// The first set that loses data if all these domains fail. Domains may be nested.
     pub fn lost_set(&self, failed: &[Domain]) -> Option<usize> {
-        self.first_lost(&self.failed_leaves(failed))
+        self.first_lost(&self.tree().leaves_below_all(failed))
             .map(|(set, _)| set)
     }
 
@@ -104,10 +104,7 @@ impl Placement {
         let Domain { level, .. } = domains[one];
         let mut children = self.tree().children(domains[one]);
         let found = children.find(|&index| {
-            domains[one] = Domain {
-                level: level + 1,
-                index,
-            };
+            domains[one] = Domain::new(level + 1, index);
             self.lost_set(&domains).is_some()
         });
         found.map(|_| domains[one])
@@ -115,29 +112,13 @@ impl Placement {
 
     /// Whether the domains are a scenario whose first lost codeword is this one, so that each is reported once.
     fn is_minimal(&self, domains: &[Domain], codeword: (usize, usize)) -> bool {
-        if self.first_lost(&self.failed_leaves(domains)) != Some(codeword) {
+        if self.first_lost(&self.tree().leaves_below_all(domains)) != Some(codeword) {
             return false;
         }
         (0..domains.len()).all(|one| {
             let others = [&domains[..one], &domains[one + 1..]].concat();
             self.lost_set(&others).is_none() && self.narrower(domains, one).is_none()
         })
-    }
-
-    /// The leaves below the domains, as disjoint ascending ranges.
-    fn failed_leaves(&self, failed: &[Domain]) -> Vec<Range<usize>> {
-        let mut ranges: Vec<_> = failed
-            .iter()
-            .map(|&d| self.tree().leaves_below(d))
-            .collect();
-        ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
-        let mut end = 0;
-        ranges.retain(|range| {
-            let is_new = range.end > end;
-            end = end.max(range.end);
-            is_new
-        });
-        ranges
     }
 
     /// The first set that loses data, and the number of its codeword.

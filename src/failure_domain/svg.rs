@@ -2,7 +2,7 @@
 //!
 //! Boxes are measured from the ranks outwards, then positioned from the outermost inwards.
 
-use std::fmt::Write;
+use std::fmt::{self, Display, Formatter, Write};
 
 use super::Domain;
 use super::placement::{Placement, Scheme};
@@ -31,8 +31,17 @@ struct SvgBox {
     height: usize,
 }
 
+/// Its attributes.
+impl Display for SvgBox {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let [x, y, width, height] = [self.x, self.y, self.width, self.height];
+        write!(f, r#"x="{x}" y="{y}" width="{width}" height="{height}""#)
+    }
+}
+
 struct SvgDrawing<'p> {
     placement: &'p Placement,
+    /// The number of ranks that are drawn.
     drawn: usize,
     /// The drawn domains, level by level.
     boxes: Vec<Vec<SvgBox>>,
@@ -56,37 +65,25 @@ impl<'p> SvgDrawing<'p> {
         let (width, height) = self.arrange(0, 0..self.boxes[0].len(), (GAP, top), WIDEST);
         for level in 1..self.boxes.len() {
             for above in 0..self.boxes[level - 1].len() {
-                let children = self.children(Domain {
-                    level: level - 1,
-                    index: above,
-                });
+                let children = self.children(Domain::new(level - 1, above));
                 let SvgBox { x, y, .. } = self.boxes[level - 1][above];
-                self.arrange(
-                    level,
-                    children,
-                    (x + GAP, y + TITLE),
-                    self.inner_width(level),
-                );
+                let inside = (x + GAP, y + TITLE);
+                self.arrange(level, children, inside, self.inner_width(level));
             }
         }
-        let size = ((GAP + width).max(NARROWEST), top + height);
+        let (width, height) = ((GAP + width).max(NARROWEST), top + height);
         let _ = writeln!(
             self.text,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" \
-             font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>",
-            size.0, size.1
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">
+<rect width="{width}" height="{height}" fill="white"/>"#
         );
         for (line, caption) in caption.iter().enumerate() {
             let y = GAP + LINE * line + 14;
-            let weight = if line == 0 {
-                " font-weight=\"bold\""
-            } else {
-                ""
-            };
+            let weight = [r#" font-weight="bold""#, ""][line.min(1)];
+            let text = escaped(caption);
             let _ = writeln!(
                 self.text,
-                "<text x=\"{GAP}\" y=\"{y}\"{weight}>{}</text>",
-                escaped(caption)
+                r#"<text x="{GAP}" y="{y}"{weight}>{text}</text>"#
             );
         }
         self.draw_domains();
@@ -188,20 +185,12 @@ impl<'p> SvgDrawing<'p> {
         for level in 0..self.boxes.len() - 1 {
             let shade = 245 - (level * 14).min(70);
             for (index, rect) in self.boxes[level].iter().enumerate() {
-                let SvgBox {
-                    x,
-                    y,
-                    width,
-                    height,
-                } = rect;
-                let name = cut(&tree.name(Domain { level, index }), width - 2 * GAP);
+                let name = cut(&tree.name(Domain { level, index }), rect.width - 2 * GAP);
+                let (x, y) = (rect.x + GAP, rect.y + TITLE - 4);
                 let _ = writeln!(
                     self.text,
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"3\" \
-                     fill=\"rgb({shade},{shade},{shade})\" stroke=\"#888\"/>\n\
-                     <text x=\"{}\" y=\"{}\" font-size=\"11\">{name}</text>",
-                    x + GAP,
-                    y + TITLE - 4
+                    r##"<rect {rect} rx="3" fill="rgb({shade},{shade},{shade})" stroke="#888"/>
+<text x="{x}" y="{y}" font-size="11">{name}</text>"##
                 );
             }
         }
@@ -212,24 +201,11 @@ impl<'p> SvgDrawing<'p> {
         let bottom = self.boxes.len() - 1;
         for (leaf, rect) in self.boxes[bottom].iter().enumerate() {
             let set = self.placement.place_of_leaf(leaf).0;
-            let rank = tree.name(Domain {
-                level: bottom,
-                index: leaf,
-            });
-            let SvgBox {
-                x,
-                y,
-                width,
-                height,
-            } = rect;
+            let rank = tree.name(Domain::new(bottom, leaf));
+            let (colour, x, y) = (colour(set), rect.x + rect.width / 2, rect.y + 15);
             let _ = writeln!(
                 self.text,
-                "<g><title>rank {rank}, set {set}</title><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-                 height=\"{height}\" rx=\"2\" fill=\"{}\" stroke=\"#444\"/><text x=\"{}\" y=\"{}\" \
-                 text-anchor=\"middle\">{rank}</text></g>",
-                colour(set),
-                x + width / 2,
-                y + 15
+                r##"<g><title>rank {rank}, set {set}</title><rect {rect} rx="2" fill="{colour}" stroke="#444"/><text x="{x}" y="{y}" text-anchor="middle">{rank}</text></g>"##
             );
         }
     }

@@ -18,6 +18,12 @@ pub struct Domain {
     pub index: usize,
 }
 
+impl Domain {
+    pub fn new(level: usize, index: usize) -> Domain {
+        Domain { level, index }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct DomainTree {
     levels: Vec<Level>,
@@ -181,10 +187,22 @@ impl DomainTree {
         Domain { level, index }
     }
 
-    /// Whether the level and the index exist.
-    pub fn has(&self, domain: Domain) -> bool {
-        let level = self.levels.get(domain.level);
-        level.is_some_and(|level| domain.index < level.width())
+    /// Fails unless the level and the index exist.
+    pub fn check(&self, Domain { level, index }: Domain) -> Result<()> {
+        let width = self.levels.get(level).map_or(0, Level::width);
+        match index < width {
+            true => Ok(()),
+            false => Err(Error::NoDomain { level, index }),
+        }
+    }
+
+    /// The leaves below domains, as disjoint ascending ranges.
+    pub fn leaves_below_all(&self, domains: &[Domain]) -> Vec<Range<usize>> {
+        let mut ranges: Vec<_> = domains.iter().map(|&d| self.leaves_below(d)).collect();
+        ranges.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        // Domains are nested or disjoint.
+        ranges.dedup_by(|next, before| next.end <= before.end);
+        ranges
     }
 
     /// All domains of a level.

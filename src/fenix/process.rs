@@ -235,9 +235,7 @@ impl<C: Resilient> Process<C> {
     pub fn wait_as_spare(&mut self) -> Result<Wake> {
         let mut nap = SHORTEST_NAP;
         while self.is_spare() {
-            let Membership {
-                world, assignment, ..
-            } = &self.membership;
+            let world = &self.membership.world;
             match world.signalled() {
                 Ok(true) => return Ok(Wake::Finalized),
                 Ok(false) => {
@@ -247,7 +245,7 @@ impl<C: Resilient> Process<C> {
                 Err(comm::Error::Revoked { .. }) => self.repair()?,
                 Err(comm::Error::ProcessFailed { .. }) => {
                     let failed = world.failed()?;
-                    let active = &assignment.ranks[..self.active()];
+                    let active = &self.membership.assignment.ranks[..self.active()];
                     if active.iter().all(|rank| failed.contains(rank)) {
                         return Ok(Wake::Abandoned);
                     }
@@ -262,15 +260,10 @@ impl<C: Resilient> Process<C> {
 
     /// Signals the end of the job to the spares, after all active processes have met at [`SyncPoint::Finalize`].
     pub fn dismiss_spares(&self) {
-        let Membership {
-            world,
-            assignment,
-            slot,
-            ..
-        } = &self.membership;
-        if *slot < HERALDS.min(self.active()) {
-            let spares = &assignment.ranks[self.active()..];
-            spares.iter().for_each(|&spare| world.signal(spare));
+        let membership = &self.membership;
+        if membership.slot < HERALDS.min(self.active()) {
+            let spares = membership.assignment.ranks[self.active()..].iter();
+            spares.for_each(|&spare| membership.world.signal(spare));
         }
     }
 

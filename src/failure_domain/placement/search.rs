@@ -18,6 +18,15 @@ pub(super) struct Candidate {
     pub(super) tolerance: Vec<Tolerance>,
 }
 
+impl Candidate {
+    fn new(evaluator: &mut Evaluator, assignment: Assignment) -> Candidate {
+        Candidate {
+            tolerance: evaluator.tolerance(&assignment),
+            assignment,
+        }
+    }
+}
+
 /// `required` has one entry per level.
 pub(super) fn best(
     tree: &DomainTree,
@@ -27,24 +36,15 @@ pub(super) fn best(
     required: &[u32],
 ) -> Candidate {
     let mut evaluator = Evaluator::new(tree, scheme);
-    let assignment = Assignment::stride(scheme, sets);
-    let tolerance = evaluator.tolerance(&assignment);
     let mut search = ToleranceSearch {
+        found: Candidate::new(&mut evaluator, Assignment::stride(scheme, sets)),
         evaluator,
-        found: Candidate {
-            assignment,
-            tolerance,
-        },
         kept: vec![0; tree.depth()],
         effort: local_search::effort(sets.ranks()),
     };
     let bound = sizes.bound(scheme, sets);
-    let reachable: Vec<_> = required
-        .iter()
-        .zip(&bound)
-        .map(|(a, b)| *a.min(b))
-        .collect();
-    search.raise(&reachable);
+    let reachable = required.iter().zip(&bound).map(|(a, b)| *a.min(b));
+    search.raise(&reachable.collect::<Vec<_>>());
     search.raise(&bound);
     search.found
 }
@@ -92,11 +92,7 @@ impl ToleranceSearch<'_> {
             ),
         };
         if reached {
-            let tolerance = self.evaluator.tolerance(&assignment);
-            self.found = Candidate {
-                assignment,
-                tolerance,
-            };
+            self.found = Candidate::new(&mut self.evaluator, assignment);
         }
         reached
     }

@@ -137,19 +137,22 @@ impl<'a> SetCountSearch<'a> {
     }
 
     fn is_met_by(&self, found: &Candidate) -> bool {
-        let had: Vec<_> = tolerance(found).collect();
-        meets(&had, &self.required)
+        self.missed(found).is_none()
+    }
+
+    /// The outermost level that misses its requirement.
+    fn missed(&self, found: &Candidate) -> Option<usize> {
+        let mut levels = tolerance(found).zip(&self.required);
+        levels.position(|(had, required)| had < *required)
     }
 
     fn check(&self, found: Candidate) -> Result<Candidate> {
-        let had: Vec<_> = tolerance(&found).collect();
-        let missed = (0..had.len()).find(|level| had[*level] < self.required[*level]);
-        match missed {
+        match self.missed(&found) {
             None => Ok(found),
             Some(level) => Err(Error::Unreachable {
                 level,
                 required: self.required[level],
-                possible: had,
+                possible: tolerance(&found).collect(),
                 sets: found.assignment.sets.count(),
             }),
         }
@@ -161,10 +164,4 @@ const STEPS_OF_ONE: usize = 8;
 
 fn tolerance(found: &Candidate) -> impl Iterator<Item = u32> + '_ {
     found.tolerance.iter().map(|level| level.any)
-}
-
-fn meets(had: &[u32], required: &[u32]) -> bool {
-    had.iter()
-        .zip(required)
-        .all(|(had, required)| had >= required)
 }
