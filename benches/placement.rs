@@ -7,7 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use stanchion::failure_domain::placement::{Placement, PlacementRequest, SEPARATOR, Scheme};
+use stanchion::failure_domain::placement::{
+    Placement, PlacementRequest, PlacementScheme, SEPARATOR,
+};
 use stanchion::failure_domain::{Domain, DomainTree};
 
 /// One path a rank: racks of chassis of 16 nodes. Nodes have `ranks` ranks; if uneven, every seventh has twice as many.
@@ -96,7 +98,7 @@ fn show_questions(paths: &[String], request: &PlacementRequest, repetitions: usi
 fn main() {
     let given = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let repetitions = given.unwrap_or(5);
-    let rs = PlacementRequest::new(Scheme::ReedSolomon { k: 2 }, 16);
+    let rs = PlacementRequest::new(PlacementScheme::ReedSolomon { k: 2 }, 16);
     for count in [10_000, 100_000, 1_000_000] {
         let even = paths(count, 8, false);
         let uneven = paths(count, 7, true);
@@ -105,18 +107,18 @@ fn main() {
         show(
             "XOR 8",
             &even,
-            &PlacementRequest::new(Scheme::Xor, 8),
+            &PlacementRequest::new(PlacementScheme::Xor, 8),
             repetitions,
         );
         show(
             "XOR 8, uneven",
             &uneven,
-            &PlacementRequest::new(Scheme::Xor, 8),
+            &PlacementRequest::new(PlacementScheme::Xor, 8),
             repetitions,
         );
-        let pairs = PlacementRequest::new(Scheme::Partner { replicas: 1 }, 2);
+        let pairs = PlacementRequest::new(PlacementScheme::Partner { replicas: 1 }, 2);
         show("PARTNER, pairs", &even, &pairs, repetitions);
-        let rings = PlacementRequest::new(Scheme::Partner { replicas: 2 }, 8);
+        let rings = PlacementRequest::new(PlacementScheme::Partner { replicas: 2 }, 8);
         show(
             "PARTNER, 2 copies, rings of 8",
             &uneven,
@@ -127,13 +129,13 @@ fn main() {
         show(
             "RS 12, k 3, odd sizes",
             &odd,
-            &PlacementRequest::new(Scheme::ReedSolomon { k: 3 }, 12),
+            &PlacementRequest::new(PlacementScheme::ReedSolomon { k: 3 }, 12),
             1,
         );
         show(
             "PARTNER, 3 copies, odd sizes",
             &odd,
-            &PlacementRequest::new(Scheme::Partner { replicas: 3 }, 8),
+            &PlacementRequest::new(PlacementScheme::Partner { replicas: 3 }, 8),
             1,
         );
         show_questions(&even, &rs, 1);

@@ -5,7 +5,7 @@ use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
 use stanchion::failure_domain::DomainTree;
-use stanchion::failure_domain::placement::{Placement, PlacementRequest, Scheme};
+use stanchion::failure_domain::placement::{Placement, PlacementRequest, PlacementScheme};
 use stanchion::failure_domain::topology;
 use stanchion::kvtree::pack::{self, Order};
 use stanchion::kvtree::{Tree, file};
@@ -112,9 +112,9 @@ pub fn topology_paths(input: &[u8]) {
         let mut choices = Choices(input);
         let copies = choices.below(4);
         for scheme in [
-            Scheme::Xor,
-            Scheme::Partner { replicas: copies },
-            Scheme::ReedSolomon { k: copies },
+            PlacementScheme::Xor,
+            PlacementScheme::Partner { replicas: copies },
+            PlacementScheme::ReedSolomon { k: copies },
         ] {
             let _ = Placement::of_paths(&paths, &PlacementRequest::new(scheme, choices.below(9)));
         }

@@ -28,16 +28,16 @@ use crate::rankstr;
 pub use collective::{agree, create};
 pub(super) use evaluate::Evaluator;
 pub use evaluate::Tolerance;
-pub use scheme::Scheme;
+pub use scheme::PlacementScheme;
 pub use set_sizes::SetSizes;
 
-// The former name, until the callers in other modules use the new one.
-pub use self::PlacementRequest as Request;
+// Former names, until the callers in other modules use the new ones.
+pub use self::{PlacementRequest as Request, PlacementScheme as Scheme};
 
 /// The sets to choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlacementRequest {
-    pub scheme: Scheme,
+    pub scheme: PlacementScheme,
     /// The wanted number of ranks per set; `set_count` may choose another. Not used by SINGLE.
     pub set_size: usize,
     /// For each level from the outermost: how many failures must be survived. Missing levels require 0.
@@ -46,7 +46,7 @@ pub struct PlacementRequest {
 
 impl PlacementRequest {
     /// Requires no tolerance: the placement maximizes it.
-    pub fn new(scheme: Scheme, set_size: usize) -> PlacementRequest {
+    pub fn new(scheme: PlacementScheme, set_size: usize) -> PlacementRequest {
         PlacementRequest {
             scheme,
             set_size,
@@ -79,11 +79,17 @@ pub enum Error {
     #[error(transparent)]
     Tree(super::Error),
     #[error("{0:?} protects nothing, or has more parity than the largest set")]
-    Scheme(Scheme),
+    Scheme(PlacementScheme),
     #[error("a set of {set_size} ranks cannot be protected by {scheme:?}")]
-    SetSize { scheme: Scheme, set_size: usize },
+    SetSize {
+        scheme: PlacementScheme,
+        set_size: usize,
+    },
     #[error("{ranks} ranks cannot be divided into sets that {scheme:?} protects")]
-    TooFewRanks { scheme: Scheme, ranks: usize },
+    TooFewRanks {
+        scheme: PlacementScheme,
+        ranks: usize,
+    },
     #[error(
         "a tolerance is required at {given} levels, the tree has {levels} (the last are the ranks)"
     )]
@@ -138,7 +144,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The sets of a job, and what they tolerate.
 pub struct Placement {
     tree: DomainTree,
-    scheme: Scheme,
+    scheme: PlacementScheme,
     sets: SetSizes,
     /// The leaves of all sets, set by set, in the order of each set.
     leaves: Vec<u32>,
@@ -185,7 +191,7 @@ impl Placement {
         &self.tree
     }
 
-    pub fn scheme(&self) -> Scheme {
+    pub fn scheme(&self) -> PlacementScheme {
         self.scheme
     }
 

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::Domain;
-use super::placement::{Placement, Scheme};
+use super::placement::{Placement, PlacementScheme};
 
 /// The load on the survivors of a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Placement {
     fn load(&self, failed: Domain) -> Option<RebuildLoad> {
         let lost = self.tree().leaves_below(failed);
         let sent = match self.scheme() {
-            Scheme::Partner { replicas } => self.copies_sent(lost.clone(), replicas)?,
+            PlacementScheme::Partner { replicas } => self.copies_sent(lost.clone(), replicas)?,
             _ => self.shares_sent(lost.clone())?,
         };
         let survivors = self.rank_count() - lost.len();
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn survivors_of_a_set_send_a_share_for_each_rank_lost() {
         let paths = ["a/0", "a/1", "b/0", "b/1", "c/0", "c/1", "d/0", "d/1"];
-        let request = PlacementRequest::new(Scheme::ReedSolomon { k: 2 }, 4);
+        let request = PlacementRequest::new(PlacementScheme::ReedSolomon { k: 2 }, 4);
         let placement = Placement::of_paths(&paths, &request).unwrap();
         let rack = placement.worst_load(0).unwrap();
         assert_eq!((rack.lost_ranks, rack.most, rack.idle), (2, 1, 0));
@@ -122,7 +122,7 @@ mod tests {
                 })
                 .collect();
             let tree = DomainTree::of_ranks(&paths, '/').unwrap();
-            let request = PlacementRequest::new(Scheme::Partner { replicas }, ranks);
+            let request = PlacementRequest::new(PlacementScheme::Partner { replicas }, ranks);
             let placement = Placement::new(tree, &request).unwrap();
             let failed = placement.domain("lost").unwrap();
             placement

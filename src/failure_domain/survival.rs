@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::placement::{Evaluator, Placement, Scheme, Tolerance};
+use super::placement::{Evaluator, Placement, PlacementScheme, Tolerance};
 use super::{Domain, DomainTree};
 
 /// A minimal set of domains whose failure loses data: without one of them, or with one replaced by a domain inside it,
@@ -136,7 +136,7 @@ impl Placement {
         if lost.len() <= most_lost {
             return None;
         }
-        let Scheme::Partner { replicas } = self.scheme() else {
+        let PlacementScheme::Partner { replicas } = self.scheme() else {
             return Some(0);
         };
         // Indices ascend: if the last of replicas + 1 is `replicas` after the first, there is no gap between them.

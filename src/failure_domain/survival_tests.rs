@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::placement::tests::{Table, paths, shapes};
-use super::placement::{Placement, PlacementRequest, Scheme};
+use super::placement::{Placement, PlacementRequest, PlacementScheme};
 use super::{Domain, DomainTree};
 
 const MOST_FAILED: usize = 3;
 
-fn scheme(number: usize) -> Scheme {
+fn scheme(number: usize) -> PlacementScheme {
     match number {
-        0 => Scheme::Single,
-        1 => Scheme::Xor,
-        2 => Scheme::ReedSolomon { k: 2 },
-        3 => Scheme::Partner { replicas: 1 },
-        _ => Scheme::Partner { replicas: 2 },
+        0 => PlacementScheme::Single,
+        1 => PlacementScheme::Xor,
+        2 => PlacementScheme::ReedSolomon { k: 2 },
+        3 => PlacementScheme::Partner { replicas: 1 },
+        _ => PlacementScheme::Partner { replicas: 2 },
     }
 }
 
@@ -30,10 +30,10 @@ fn is_lost(placement: &Placement, failed: &[bool]) -> bool {
             .collect();
         let lost = has_failed.iter().filter(|failed| **failed).count();
         match placement.scheme() {
-            Scheme::Single => lost > 0,
-            Scheme::Xor => lost > 1,
-            Scheme::ReedSolomon { k } => lost > k,
-            Scheme::Partner { replicas } => (0..has_failed.len()).any(|rank| {
+            PlacementScheme::Single => lost > 0,
+            PlacementScheme::Xor => lost > 1,
+            PlacementScheme::ReedSolomon { k } => lost > k,
+            PlacementScheme::Partner { replicas } => (0..has_failed.len()).any(|rank| {
                 (0..=replicas).all(|next| has_failed[(rank + next) % has_failed.len()])
             }),
         }
@@ -155,7 +155,8 @@ proptest! {
 #[test]
 fn a_domain_inside_of_a_failed_one_counts_once() {
     let paths = ["a/0", "a/1", "b/0", "b/1"];
-    let placement = Placement::of_paths(&paths, &PlacementRequest::new(Scheme::Xor, 2)).unwrap();
+    let placement =
+        Placement::of_paths(&paths, &PlacementRequest::new(PlacementScheme::Xor, 2)).unwrap();
     let domains = |names: &[&str]| -> Vec<_> {
         names
             .iter()
@@ -175,7 +176,7 @@ fn a_domain_inside_of_a_failed_one_counts_once() {
 fn scenarios_end_when_they_are_told_to() {
     let placement = Placement::of_paths(
         &["a", "b", "c", "d"],
-        &PlacementRequest::new(Scheme::Xor, 4),
+        &PlacementRequest::new(PlacementScheme::Xor, 4),
     )
     .unwrap();
     let mut seen = 0;

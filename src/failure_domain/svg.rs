@@ -5,7 +5,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::Domain;
-use super::placement::{Placement, Scheme};
+use super::placement::{Placement, PlacementScheme};
 
 /// Of larger jobs only the first ranks are drawn.
 const MOST_RANKS: usize = 2048;
@@ -103,8 +103,8 @@ impl<'p> SvgDrawing<'p> {
             },
             scheme.name(),
             match scheme {
-                Scheme::Single => "nothing is protected".into(),
-                Scheme::Partner { replicas } =>
+                PlacementScheme::Single => "nothing is protected".into(),
+                PlacementScheme::Partner { replicas } =>
                     format!("a rank's data are also on the next {replicas} of its set"),
                 _ => format!("any {} of a set may be lost", scheme.most_lost()),
             }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use stanchion::failure_domain::placement::{Placement, PlacementRequest, Scheme};
+use stanchion::failure_domain::placement::{Placement, PlacementRequest, PlacementScheme};
 
 use super::output::print;
 use super::{CommandError, operands};
@@ -48,12 +48,12 @@ fn usage(text: &str) -> CommandError {
     CommandError::Usage(text.into())
 }
 
-fn scheme_of(text: &str) -> Option<Scheme> {
+fn scheme_of(text: &str) -> Option<PlacementScheme> {
     let (name, number) = text.split_once(':').unwrap_or((text, ""));
     match (name, number.parse().ok()) {
-        ("partner", Some(replicas)) => Some(Scheme::Partner { replicas }),
-        ("xor", None) if number.is_empty() => Some(Scheme::Xor),
-        ("rs", Some(k)) => Some(Scheme::ReedSolomon { k }),
+        ("partner", Some(replicas)) => Some(PlacementScheme::Partner { replicas }),
+        ("xor", None) if number.is_empty() => Some(PlacementScheme::Xor),
+        ("rs", Some(k)) => Some(PlacementScheme::ReedSolomon { k }),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 //! The stride rule is the starting point: with n sets, set i takes every n-th leaf in tree order from the i-th on. Each
 //! domain, at every level, is thus spread over all sets evenly: any two sets differ by at most one of its leaves.
 
-use super::Scheme;
+use super::PlacementScheme;
 use super::set_sizes::SetSizes;
 
 /// `leaves` lists the leaves of all sets, set by set.
@@ -14,13 +14,13 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    pub(super) fn stride(scheme: Scheme, sets: SetSizes) -> Assignment {
+    pub(super) fn stride(scheme: PlacementScheme, sets: SetSizes) -> Assignment {
         let stride = sets.count();
         let mut leaves = Vec::with_capacity(sets.ranks());
         for set in 0..stride {
             let size = sets.range(set).len();
             match scheme {
-                Scheme::Partner { replicas } => {
+                PlacementScheme::Partner { replicas } => {
                     interleave(size, replicas + 1, |turn| {
                         leaves.push((set + turn * stride) as u32)
                     });
@@ -56,15 +56,21 @@ mod tests {
 
     #[test]
     fn sets_take_every_nth_leaf() {
-        let assignment = Assignment::stride(Scheme::Xor, SetSizes::new(7, 3));
+        let assignment = Assignment::stride(PlacementScheme::Xor, SetSizes::new(7, 3));
         assert_eq!(assignment.leaves, [0, 3, 6, 1, 4, 2, 5]);
     }
 
     #[test]
     fn neighbours_in_a_ring_are_far_apart() {
-        let assignment = Assignment::stride(Scheme::Partner { replicas: 1 }, SetSizes::new(8, 1));
+        let assignment = Assignment::stride(
+            PlacementScheme::Partner { replicas: 1 },
+            SetSizes::new(8, 1),
+        );
         assert_eq!(assignment.leaves, [0, 4, 1, 5, 2, 6, 3, 7]);
-        let assignment = Assignment::stride(Scheme::Partner { replicas: 2 }, SetSizes::new(8, 1));
+        let assignment = Assignment::stride(
+            PlacementScheme::Partner { replicas: 2 },
+            SetSizes::new(8, 1),
+        );
         assert_eq!(assignment.leaves, [0, 3, 6, 1, 4, 7, 2, 5]);
     }
 }

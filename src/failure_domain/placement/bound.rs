@@ -6,7 +6,7 @@
 //! is impossible.
 
 use super::super::DomainTree;
-use super::Scheme;
+use super::PlacementScheme;
 use super::set_sizes::SetSizes;
 
 /// The sizes of the largest domains of each level.
@@ -21,7 +21,7 @@ struct LevelSizes {
 }
 
 impl DomainSizes {
-    pub(super) fn new(tree: &DomainTree, scheme: Scheme) -> DomainSizes {
+    pub(super) fn new(tree: &DomainTree, scheme: PlacementScheme) -> DomainSizes {
         let mut below: Vec<u32> = vec![1; tree.leaf_count()];
         let mut levels = Vec::with_capacity(tree.depth());
         for level in (0..tree.depth()).rev() {
@@ -37,7 +37,7 @@ impl DomainSizes {
     }
 
     /// The bound at each level.
-    pub(super) fn bound(&self, scheme: Scheme, sets: SetSizes) -> Vec<u32> {
+    pub(super) fn bound(&self, scheme: PlacementScheme, sets: SetSizes) -> Vec<u32> {
         let mut inner = scheme.most_lost();
         let mut bounds: Vec<u32> = Vec::with_capacity(self.levels.len());
         // The tolerance of an outer level is at most that of the levels inside it.
@@ -51,7 +51,7 @@ impl DomainSizes {
     }
 
     /// Whether the bound allows a tolerance.
-    pub(super) fn allow(&self, scheme: Scheme, sets: SetSizes, tolerance: &[u32]) -> bool {
+    pub(super) fn allow(&self, scheme: PlacementScheme, sets: SetSizes, tolerance: &[u32]) -> bool {
         let mut levels = self.levels.iter().zip(tolerance);
         levels.all(|(level, failures)| {
             let failures = *failures as usize;
@@ -82,13 +82,13 @@ impl LevelSizes {
     }
 
     /// Whether the bound allows `failures` failures.
-    fn fits(&self, scheme: Scheme, sets: SetSizes, failures: usize) -> bool {
+    fn fits(&self, scheme: PlacementScheme, sets: SetSizes, failures: usize) -> bool {
         if failures >= self.domains {
             return false;
         }
         (0..=failures).all(|largest| {
             let room = |size: usize| match scheme {
-                Scheme::Partner { replicas } => {
+                PlacementScheme::Partner { replicas } => {
                     Some(size * (replicas - failures + largest) / (replicas + 1))
                 }
                 _ => self.room(size, scheme.most_lost(), failures, largest),

@@ -6,7 +6,7 @@
 //! the most of its ranks hold at most `most_lost` of them.
 
 use super::super::DomainTree;
-use super::Scheme;
+use super::PlacementScheme;
 use super::assignment::Assignment;
 
 /// Any `any` domains of a level may fail.
@@ -26,7 +26,7 @@ const UNLIMITED: Tolerance = Tolerance {
 #[derive(Clone)]
 pub(in super::super) struct Evaluator<'t> {
     pub(in super::super) tree: &'t DomainTree,
-    pub(in super::super) scheme: Scheme,
+    pub(in super::super) scheme: PlacementScheme,
     scratch: Scratch,
 }
 
@@ -39,7 +39,7 @@ struct Scratch {
 }
 
 impl<'t> Evaluator<'t> {
-    pub(in super::super) fn new(tree: &'t DomainTree, scheme: Scheme) -> Self {
+    pub(in super::super) fn new(tree: &'t DomainTree, scheme: PlacementScheme) -> Self {
         let scratch = Scratch::default();
         Evaluator {
             tree,
@@ -116,7 +116,7 @@ impl<'t> Evaluator<'t> {
         set: &[u32],
         mut each: impl FnMut(&mut Self, &[u32]),
     ) {
-        let Scheme::Partner { replicas } = self.scheme else {
+        let PlacementScheme::Partner { replicas } = self.scheme else {
             return each(self, set);
         };
         if set.len() == replicas + 1 {

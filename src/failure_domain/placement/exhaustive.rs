@@ -6,7 +6,7 @@
 //! same parent. A set is abandoned as soon as the leaves chosen so far miss the target.
 
 use super::super::DomainTree;
-use super::Scheme;
+use super::PlacementScheme;
 use super::assignment::Assignment;
 use super::evaluate::Evaluator;
 use super::set_sizes::SetSizes;
@@ -118,7 +118,7 @@ impl Backtracking<'_, '_> {
             return self.next_set();
         }
         let last = set[set.len() - 1] as usize;
-        let is_ring = matches!(self.evaluator.scheme, Scheme::Partner { .. });
+        let is_ring = matches!(self.evaluator.scheme, PlacementScheme::Partner { .. });
         let start = if is_ring { 0 } else { last + 1 };
         for leaf in start..self.taken.len() {
             if !self.taken[leaf] && self.is_first_of_class(leaf) {
@@ -144,7 +144,7 @@ impl Backtracking<'_, '_> {
             return self.evaluator.shortfall(set, self.target) == 0;
         }
         let codeword = match self.evaluator.scheme {
-            Scheme::Partner { replicas } => set.len().checked_sub(replicas + 1),
+            PlacementScheme::Partner { replicas } => set.len().checked_sub(replicas + 1),
             _ => Some(0),
         };
         codeword.is_none_or(|start| {

@@ -1,7 +1,7 @@
 //! Randomized local search: swaps a rank of a set that misses the target tolerance with any other rank, and keeps the
 //! swap if the two sets together are no worse. The random numbers are the same on all ranks.
 
-use super::Scheme;
+use super::PlacementScheme;
 use super::assignment::Assignment;
 use super::evaluate::Evaluator;
 
@@ -22,7 +22,7 @@ pub(super) fn improve(
     effort: &mut usize,
 ) -> bool {
     let codewords = match evaluator.scheme {
-        Scheme::Partner { replicas } => replicas + 1,
+        PlacementScheme::Partner { replicas } => replicas + 1,
         _ => 1,
     };
     let cost = 2 * assignment.sets.largest() * codewords;

@@ -3,7 +3,7 @@
 use super::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
+pub enum PlacementScheme {
     /// No protection: every rank is a set of its own.
     Single,
     /// The next `replicas` ranks of the set, in ring order, hold a copy each.
@@ -17,7 +17,7 @@ pub enum Scheme {
 /// Limit of data and parity blocks together: Reed-Solomon over GF(2^8). Also bounds the number of copies.
 const MOST_SHARES: usize = 256;
 
-impl Scheme {
+impl PlacementScheme {
     pub fn name(self) -> &'static str {
         match self {
             Self::Single => "SINGLE",

@@ -4,7 +4,7 @@
 //! Best means: the required tolerance first, then the tolerance at the outermost level, then at the next, and so on.
 
 use super::super::DomainTree;
-use super::Scheme;
+use super::PlacementScheme;
 use super::assignment::Assignment;
 use super::bound::DomainSizes;
 use super::evaluate::{Evaluator, Tolerance};
@@ -30,7 +30,7 @@ impl Candidate {
 /// `required` has one entry per level.
 pub(super) fn best(
     tree: &DomainTree,
-    scheme: Scheme,
+    scheme: PlacementScheme,
     sizes: &DomainSizes,
     sets: SetSizes,
     required: &[u32],

@@ -5,7 +5,7 @@ use super::super::DomainTree;
 use super::bound::DomainSizes;
 use super::search::{Candidate, best};
 use super::set_sizes::SetSizes;
-use super::{Error, PlacementRequest, Result, Scheme};
+use super::{Error, PlacementRequest, PlacementScheme, Result};
 
 /// The best sets of any number that is tried; an error if none meets the required tolerance.
 pub(super) fn choose(tree: &DomainTree, request: &PlacementRequest) -> Result<Candidate> {
@@ -35,7 +35,7 @@ pub(super) fn choose(tree: &DomainTree, request: &PlacementRequest) -> Result<Ca
 
 struct SetCountSearch<'a> {
     tree: &'a DomainTree,
-    scheme: Scheme,
+    scheme: PlacementScheme,
     set_size: usize,
     required: Vec<u32>,
     sizes: DomainSizes,
@@ -80,7 +80,7 @@ impl<'a> SetCountSearch<'a> {
         let size = self.set_size.max(1);
         let mut counts = vec![ranks / size, ranks.div_ceil(size)];
         // Smaller rings cost no more memory.
-        if let Scheme::Partner { .. } = self.scheme {
+        if let PlacementScheme::Partner { .. } = self.scheme {
             counts.push(self.most);
         }
         let counts = counts.into_iter();

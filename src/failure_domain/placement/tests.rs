@@ -98,10 +98,10 @@ fn survived(domains: &[u32], group: &[usize], most_lost: usize) -> u32 {
     lost.take_while(|lost| *lost <= most_lost).count() as u32
 }
 
-fn tolerance_of(table: &Table, sets: &[Vec<usize>], scheme: Scheme) -> Vec<u32> {
+fn tolerance_of(table: &Table, sets: &[Vec<usize>], scheme: PlacementScheme) -> Vec<u32> {
     let at_level = |domains: &Vec<u32>| {
         let of_set = |set: &Vec<usize>| match scheme {
-            Scheme::Partner { replicas } => (0..set.len())
+            PlacementScheme::Partner { replicas } => (0..set.len())
                 .map(|first| {
                     let circle = (first..=first + replicas).map(|place| set[place % set.len()]);
                     survived(domains, &circle.collect::<Vec<_>>(), replicas)
@@ -150,20 +150,20 @@ fn sizes_of(ranks: usize, count: usize) -> Vec<usize> {
     (0..count).map(|set| sets.range(set).len()).collect()
 }
 
-fn usual_counts(ranks: usize, set_size: usize, scheme: Scheme) -> BTreeSet<usize> {
+fn usual_counts(ranks: usize, set_size: usize, scheme: PlacementScheme) -> BTreeSet<usize> {
     let most = ranks / (scheme.most_lost() + 1);
     let mut counts =
         BTreeSet::from([ranks / set_size, ranks.div_ceil(set_size)].map(|c| c.clamp(1, most)));
-    if let Scheme::Partner { .. } = scheme {
+    if let PlacementScheme::Partner { .. } = scheme {
         counts.insert(most);
     }
     counts
 }
 
 /// The best tolerance of each scheme in `count` sets.
-fn best_of(table: &Table, count: usize, schemes: &[Scheme]) -> Vec<Vec<u32>> {
+fn best_of(table: &Table, count: usize, schemes: &[PlacementScheme]) -> Vec<Vec<u32>> {
     let ranks = table[0].len();
-    let ordered = matches!(schemes[0], Scheme::Partner { .. });
+    let ordered = matches!(schemes[0], PlacementScheme::Partner { .. });
     let mut best = vec![Vec::new(); schemes.len()];
     divide(
         0,
@@ -182,12 +182,12 @@ fn best_of(table: &Table, count: usize, schemes: &[Scheme]) -> Vec<Vec<u32>> {
     best
 }
 
-fn fits(scheme: Scheme, ranks: usize, count: usize) -> bool {
+fn fits(scheme: PlacementScheme, ranks: usize, count: usize) -> bool {
     ranks / count > scheme.most_lost()
 }
 
 /// Compares the placement for every scheme and set size with all possible ones; returns how many were compared.
-fn compare_with_all(table: &Table, schemes: &[Scheme]) -> usize {
+fn compare_with_all(table: &Table, schemes: &[PlacementScheme]) -> usize {
     let ranks = table[0].len();
     let best: Vec<_> = (1..=ranks / 2)
         .map(|count| {
@@ -266,7 +266,7 @@ fn compare_with_all_rings(known: &mut rings::Known, table: &Table, most: usize) 
     let ranks = table[0].len();
     let mut compared = 0;
     for replicas in 1..=most {
-        let scheme = Scheme::Partner { replicas };
+        let scheme = PlacementScheme::Partner { replicas };
         let mut placed = BTreeSet::new();
         for set_size in replicas + 1..=ranks {
             let counts = usual_counts(ranks, set_size, scheme);
@@ -290,13 +290,15 @@ fn compare_with_all_rings(known: &mut rings::Known, table: &Table, most: usize) 
     compared
 }
 
-fn codes(most: usize) -> Vec<Scheme> {
-    (1..=most).map(|k| Scheme::ReedSolomon { k }).collect()
+fn codes(most: usize) -> Vec<PlacementScheme> {
+    (1..=most)
+        .map(|k| PlacementScheme::ReedSolomon { k })
+        .collect()
 }
 
-fn copies(most: usize) -> Vec<Scheme> {
+fn copies(most: usize) -> Vec<PlacementScheme> {
     (1..=most)
-        .map(|replicas| Scheme::Partner { replicas })
+        .map(|replicas| PlacementScheme::Partner { replicas })
         .collect()
 }
 

@@ -29,25 +29,25 @@ fn tolerance(placement: &Placement) -> Vec<u32> {
         .collect()
 }
 
-fn had(paths: &[String], scheme: Scheme, set_size: usize) -> Vec<u32> {
+fn had(paths: &[String], scheme: PlacementScheme, set_size: usize) -> Vec<u32> {
     tolerance(&Placement::of_paths(paths, &PlacementRequest::new(scheme, set_size)).unwrap())
 }
 
 #[test]
 fn balanced_jobs_survive_what_counting_allows() {
-    let rs = |k| Scheme::ReedSolomon { k };
+    let rs = |k| PlacementScheme::ReedSolomon { k };
     let racks = balanced(&[4, 4, 4, 4]);
-    assert_eq!(had(&racks, Scheme::Xor, 8), [0, 1, 1, 1]);
+    assert_eq!(had(&racks, PlacementScheme::Xor, 8), [0, 1, 1, 1]);
     assert_eq!(had(&racks, rs(2), 8), [1, 2, 2, 2]);
     assert_eq!(
-        had(&racks, Scheme::Partner { replicas: 1 }, 2),
+        had(&racks, PlacementScheme::Partner { replicas: 1 }, 2),
         [1, 1, 1, 1]
     );
     assert_eq!(
-        had(&racks, Scheme::Partner { replicas: 3 }, 8),
+        had(&racks, PlacementScheme::Partner { replicas: 3 }, 8),
         [3, 3, 3, 3]
     );
-    assert_eq!(had(&racks, Scheme::Single, 8), [0, 0, 0, 0]);
+    assert_eq!(had(&racks, PlacementScheme::Single, 8), [0, 0, 0, 0]);
     assert_eq!(had(&balanced(&[8, 4, 4, 1]), rs(3), 16), [1, 3, 3, 3]);
     assert_eq!(had(&balanced(&[16, 8, 4, 4]), rs(3), 16), [3, 3, 3, 3]);
 }
@@ -60,7 +60,7 @@ fn fat_node() -> Vec<String> {
 
 #[test]
 fn a_fat_node_gets_more_sets() {
-    let request = PlacementRequest::new(Scheme::Xor, 4);
+    let request = PlacementRequest::new(PlacementScheme::Xor, 4);
     let placement = Placement::of_paths(&fat_node(), &request).unwrap();
     assert_eq!(placement.sets().count(), 3);
     assert_eq!(tolerance(&placement), [1, 1]);
@@ -69,7 +69,7 @@ fn a_fat_node_gets_more_sets() {
 #[test]
 fn required_tolerance_is_met_by_smaller_sets_or_refused() {
     let racks = balanced(&[4, 4, 4, 4]);
-    let mut request = PlacementRequest::new(Scheme::Xor, 8);
+    let mut request = PlacementRequest::new(PlacementScheme::Xor, 8);
     request.required = vec![1];
     let placement = Placement::of_paths(&racks, &request).unwrap();
     assert_eq!(
@@ -95,7 +95,7 @@ fn required_tolerance_is_met_by_smaller_sets_or_refused() {
 fn what_is_required_inside_comes_before_what_could_be_had_outside() {
     for ranks in 4..=8 {
         for table in shapes(ranks, 3) {
-            let scheme = Scheme::ReedSolomon { k: 2 };
+            let scheme = PlacementScheme::ReedSolomon { k: 2 };
             let mut request = PlacementRequest::new(scheme, 3);
             request.required = vec![0, 2];
             let met = Placement::of_paths(&paths(&table), &request);
@@ -125,7 +125,7 @@ fn what_cannot_be_placed_is_an_error() {
     let place = |paths: &[&str], request: &PlacementRequest| {
         Placement::of_paths(paths, request).err().unwrap()
     };
-    let xor = PlacementRequest::new(Scheme::Xor, 2);
+    let xor = PlacementRequest::new(PlacementScheme::Xor, 2);
     assert!(matches!(place(&[], &xor), Error::Tree(_)));
     assert!(matches!(
         place(&["a", ""], &xor),
@@ -146,31 +146,31 @@ fn what_cannot_be_placed_is_an_error() {
     ));
     let of = |scheme, set_size| place(&["a", "b", "c"], &PlacementRequest::new(scheme, set_size));
     assert!(matches!(
-        of(Scheme::Xor, 1),
+        of(PlacementScheme::Xor, 1),
         Error::SetSize { set_size: 1, .. }
     ));
     assert!(matches!(
-        of(Scheme::ReedSolomon { k: 0 }, 2),
+        of(PlacementScheme::ReedSolomon { k: 0 }, 2),
         Error::Scheme(_)
     ));
     assert!(matches!(
-        of(Scheme::ReedSolomon { k: 2 }, 2),
+        of(PlacementScheme::ReedSolomon { k: 2 }, 2),
         Error::SetSize { .. }
     ));
     assert!(matches!(
-        of(Scheme::ReedSolomon { k: 3 }, 4),
+        of(PlacementScheme::ReedSolomon { k: 3 }, 4),
         Error::TooFewRanks { .. }
     ));
     assert!(matches!(
-        of(Scheme::ReedSolomon { k: 6 }, 251),
+        of(PlacementScheme::ReedSolomon { k: 6 }, 251),
         Error::SetSize { .. }
     ));
     assert!(matches!(
-        of(Scheme::ReedSolomon { k: usize::MAX }, 2),
+        of(PlacementScheme::ReedSolomon { k: usize::MAX }, 2),
         Error::Scheme(_)
     ));
     assert!(matches!(
-        of(Scheme::Partner { replicas: 0 }, 2),
+        of(PlacementScheme::Partner { replicas: 0 }, 2),
         Error::Scheme(_)
     ));
     let required = PlacementRequest {
@@ -191,7 +191,7 @@ fn large_reed_solomon_sets_are_divided() {
     let paths: Vec<_> = (0..600).map(|node| format!("node{node}")).collect();
     let placement = Placement::of_paths(
         &paths,
-        &PlacementRequest::new(Scheme::ReedSolomon { k: 4 }, 252),
+        &PlacementRequest::new(PlacementScheme::ReedSolomon { k: 4 }, 252),
     )
     .unwrap();
     assert_eq!(
@@ -205,7 +205,7 @@ fn large_reed_solomon_sets_are_divided() {
 #[test]
 fn all_ranks_get_the_same_sets() {
     let paths = fat_node();
-    let request = PlacementRequest::new(Scheme::Xor, 4);
+    let request = PlacementRequest::new(PlacementScheme::Xor, 4);
     let alone = Placement::of_paths(&paths, &request).unwrap();
     for found in run(paths.len(), |comm| {
         create(&comm, Some(&paths[comm.rank()]), &request).unwrap()
@@ -217,7 +217,7 @@ fn all_ranks_get_the_same_sets() {
 
 #[test]
 fn what_one_rank_gets_wrong_is_an_error_everywhere() {
-    let request = PlacementRequest::new(Scheme::Xor, 2);
+    let request = PlacementRequest::new(PlacementScheme::Xor, 2);
     let depths = run(4, |comm| {
         let path = if comm.rank() == 2 { "a" } else { "a/b" };
         create(&comm, Some(path), &request).err().unwrap()
@@ -228,7 +228,7 @@ fn what_one_rank_gets_wrong_is_an_error_everywhere() {
             .all(|error| matches!(error, Error::Depth { rank: 2, .. }))
     );
     let schemes = run(4, |comm| {
-        let request = PlacementRequest::new(Scheme::Xor, 2 + comm.rank() / 3);
+        let request = PlacementRequest::new(PlacementScheme::Xor, 2 + comm.rank() / 3);
         create(&comm, Some("a"), &request).err().unwrap()
     });
     assert!(schemes.iter().all(|error| matches!(error, Error::Mismatch)));
