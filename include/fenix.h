@@ -4,7 +4,7 @@
  * Functions return 0, an error below 0 or a warning above; stanchion_last_error() in stanchion.h tells why.
  * All messages go over private duplicates of the communicators.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/*.rs. */
 #ifndef __FENIX__
 #define __FENIX__
 
@@ -98,9 +98,8 @@ typedef struct {
   MPI_Request mpi_recv_req;
 } Fenix_Request;
 
-/* All elements of a member, and none. */
-extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
-extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
+/* ======== Process ========
+ * What a program asks between Fenix_Init and Fenix_Finalize. */
 
 /**
  * Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
@@ -187,6 +186,9 @@ int Fenix_check_cancelled(MPI_Request *request, MPI_Status *status);
  * like any other call; one that fails when all others are here is not replaced.
  */
 int Fenix_Finalize(void);
+
+/* ======== Groups ========
+ * Data groups, their members, snapshots and attributes, and subsets. */
 
 /**
  * Creates a data group, or, if the group exists, creates it again on a repaired communicator.
@@ -332,6 +334,13 @@ int Fenix_Data_group_delete(int group_id);
  * Deletes a member and what was stored of it, on this rank. All ranks of the group should do so.
  */
 int Fenix_Data_member_delete(int group_id, int member_id);
+
+/* All elements of a member, and none. */
+extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
+extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
+
+/* ======== Store ========
+ * Storing, committing and restoring. */
 
 /**
  * Stores the elements of `subset_specifier` of a member into the snapshot that the next commit makes;

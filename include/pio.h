@@ -9,7 +9,7 @@
  * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
  * communicator. Out-arguments of inquiries may be NULL.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/*.rs. */
 #ifndef STANCHION_PIO_H
 #define STANCHION_PIO_H
 
@@ -296,6 +296,9 @@ typedef struct rearr_opt {
 #define DECOMP_C_ORDER_STR          "C"
 #define DECOMP_FORTRAN_ORDER_STR    "Fortran"
 
+/* ======== I/O systems ========
+ * Their ranks, error handling and settings. */
+
 /**
  * Makes an I/O system of all ranks of `comp_comm`. I/O tasks are `num_iotasks` of them: rank `base` and every
  * `stride`-th after it. `rearr` is for the decompositions that ask for no other rearranger.
@@ -420,6 +423,9 @@ int PIOc_set_rearr_opts(int iosysid,
  */
 int PIOc_set_hint(int iosysid, const char *hint, const char *hintval);
 
+/* ======== Decompositions ========
+ * Which elements of an array each rank has. */
+
 /**
  * Makes a decomposition: `compmap` has the places in the array of this rank's elements, counted from 1, 0
  * for an element that is in no file (a hole). The order is free. `rearr` NULL: as the I/O system has it.
@@ -514,6 +520,9 @@ int PIOc_get_local_array_size(int ioid);
  * from now on. To be the same on all ranks. Ignored if not positive.
  */
 int PIOc_set_blocksize(int newblocksize);
+
+/* ======== Maps ========
+ * Decompositions in files. */
 
 /**
  * Reads this rank's map from a text file of PIOc_writemap. There may be more ranks than wrote it.
@@ -648,6 +657,8 @@ int PIOc_read_nc_decomp(int iosysid,
                         char *title,
                         char *history,
                         int *fortran_order);
+
+/* ======== Files ======== */
 
 /**
  * Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
@@ -800,6 +811,8 @@ int PIOc_inq_unlimdims(int ncid, int *nunlimdimsp, int *unlimdimidsp);
  */
 int PIOc_inq_format(int ncid, int *formatp);
 
+/* ======== Dimensions ======== */
+
 /**
  * Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its number and may be NULL.
  */
@@ -829,6 +842,9 @@ int PIOc_inq_dimlen(int ncid, int dimid, PIO_Offset *lenp);
  * Gives a dimension another name.
  */
 int PIOc_rename_dim(int ncid, int dimid, const char *name);
+
+/* ======== Variables ========
+ * What they are made of and what they are filled with. */
 
 /**
  * Defines a variable of these dimensions, the slowest first. `varidp` gets its number and may be NULL.
@@ -920,6 +936,9 @@ int PIOc_inq_var_fill(int ncid,
                       int *no_fill,
                       void *fill_valuep);
 
+/* ======== Attributes ========
+ * PIO_GLOBAL as `varid` stands for the file itself. */
+
 /**
  * Type and length of an attribute. Both may be NULL.
  */
@@ -979,6 +998,9 @@ int PIOc_get_att(int ncid, int varid, const char *name, void *ip);
  * Reads a text. `ip` has room for all of it; no NUL is added.
  */
 int PIOc_get_att_text(int ncid, int varid, const char *name, char *ip);
+
+/* ======== Darrays ========
+ * Distributed arrays. */
 
 /**
  * Sets the record that the next writes and reads of a variable go to, counted from 0. Not collective.
@@ -1055,6 +1077,9 @@ int PIOc_read_darray(int ncid,
  */
 PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 
+/* ======== Vard ========
+ * Distributed arrays in one call with their record. */
+
 /**
  * Writes record `recnum` of a variable as PIOc_setframe and PIOc_write_darray do. The array is as long as the map.
  */
@@ -1072,6 +1097,10 @@ int PIOc_get_vard(int ncid,
                   int decompid,
                   PIO_Offset recnum,
                   void *buf);
+
+/* ======== Data ========
+ * Variables that are not distributed. All ranks ask for the same part of a variable; what is
+ * written are the data of the first I/O task, and all ranks get what is read. */
 
 /**
  * Writes a whole variable. The data are of its type, as in all functions without a type in their name.
@@ -1122,6 +1151,10 @@ int PIOc_get_vars(int ncid,
                   const PIO_Offset *count,
                   const PIO_Offset *stride,
                   void *buf);
+
+/* ======== netCDF-4 ========
+ * Settings of netCDF-4 files. There are none of these yet, so that each function says PIO_ENOTNC4 of a
+ * file and PIO_EBADIOTYPE of an I/O type of netCDF-4. */
 
 /**
  * Sets the cache of chunks for variables of new files. netCDF-4 only, as all functions from here on.
@@ -1217,6 +1250,9 @@ int PIOc_inq_var_filter_info(int ncid, int varid, unsigned int id, size_t *npara
  * Whether there is such a filter. netCDF-4 only.
  */
 int PIOc_inq_filter_avail(int ncid, unsigned int id);
+
+/* ======== Library ========
+ * Texts of errors, messages, versions. */
 
 #if STANCHION_PIO_NCAR
 /**

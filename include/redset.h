@@ -7,7 +7,7 @@
  * pkg-config packages do for them. Without MPI there are only the functions from
  * redset_filelist_release on.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/*.rs. */
 #ifndef REDSET_H
 #define REDSET_H
 
@@ -39,6 +39,9 @@ extern "C" {
 /* A descriptor: the set of this rank and how it is protected. */
 typedef void* redset;
 typedef void* redset_filelist;
+
+/* ======== Descriptors ========
+ * Settings, sets of ranks, apply and recover. */
 
 /**
  * Prepares the library; descriptors need no more than that. Fails if the environment variable
@@ -182,6 +185,9 @@ redset_filelist redset_filelist_enc_get(const char *name, redset d);
  * is not known any more.
  */
 redset_filelist redset_filelist_orig_get(const char *name, redset d);
+
+/* ======== Rebuild ========
+ * Lists of files, and rebuilding by one process, without MPI. */
 
 /**
  * Frees a list of files and sets the pointer to NULL; NULL is fine.

@@ -1,7 +1,7 @@
 /* Stanchion: what the library says about itself and its errors, and what it adds to the APIs that it
  * replaces. Programs with MPI define REDSET_ENABLE_MPI before they include this, as for redset.h.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion/*.rs. */
 #ifndef STANCHION_H
 #define STANCHION_H
 
@@ -150,6 +150,9 @@ typedef struct {
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
 } stanchion_fenix_placed;
 
+/* ======== Library ========
+ * What the library says about itself and its errors. */
+
 /**
  * The version of the library, such as "0.1.0". The string lives forever.
  */
@@ -184,6 +187,10 @@ void stanchion_set_log_level(int level);
  * `callback` may be called with `user` from any thread until another one is set.
  */
 void stanchion_set_log_callback(stanchion_log_callback callback, void *user);
+
+/* ======== Trees ========
+ * Trees of failure domains, and what groups spread over one tolerate. Functions return 0, a
+ * positive number where that is an answer, or a negative errno. */
 
 /**
  * Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All have
@@ -293,6 +300,9 @@ int fdt_tolerance_vectors(const uint32_t *children,
                           uint32_t *vectors,
                           size_t *count);
 
+/* ======== Layouts ========
+ * Layouts over trees of failure domains, their maps and their verdicts. */
+
 /**
  * Makes a layout: where each unit of each group goes. It holds no table, may be used by several threads at once, and
  * is given to fdt_layout_destroy. The tree may be destroyed before.
@@ -397,6 +407,9 @@ int fd_repair_map(const fdt_layout_t *layout,
                   size_t n,
                   uint32_t *slots);
 
+/* ======== redset ========
+ * Sets of a placement, looking at a descriptor, and checking files without changing them. */
+
 #if defined(REDSET_ENABLE_MPI)
 /**
  * Makes a descriptor of the sets of a placement, with its numbers and its scheme: what fdp_survives says of the
@@ -451,6 +464,9 @@ kvtree *stanchion_redset_to_kvtree(redset d);
 int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
 #endif
 
+/* ======== Fenix ========
+ * What the library adds to Fenix. */
+
 #if defined(REDSET_ENABLE_MPI)
 /**
  * Lets data groups of Fenix that are created from now on keep checksums (1) or not (0, the default): what a
@@ -462,6 +478,9 @@ int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
  */
 int stanchion_fenix_checksums(int on);
 #endif
+
+/* ======== PIO ========
+ * What the library adds to PIO. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
@@ -548,6 +567,9 @@ int stanchion_pio_to_compute(int ioid,
  */
 int stanchion_pio_decomp_type(int ioid);
 #endif
+
+/* ======== PIO Fortran ========
+ * For the Fortran module: attributes and variables that all ranks have as a whole. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
@@ -649,6 +671,10 @@ int stanchion_pio_get_variable(int ncid,
 int stanchion_pio_refuse_array(int ncid,
                                int code);
 #endif
+
+/* ======== Placements ========
+ * Sets of ranks placed by failure domains. Functions return 0 or above for success, or a negative
+ * errno. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**

@@ -1,6 +1,7 @@
 //! `fenix_data_subset.h`: the struct by which C names elements, and what users call on it by an inner name.
 
-use super::{alloc, error, guard};
+use crate::capi::fenix::groups::{FENIX_DATA_SUBSET_EMPTY, FENIX_DATA_SUBSET_FULL};
+use crate::capi::{alloc, error, guard};
 use crate::fenix::{Block, Error, Result, Subset};
 use std::ffi::c_int;
 use std::ptr::{null_mut, replace};
@@ -27,12 +28,6 @@ pub struct Fenix_Data_subset {
 // SAFETY: the two constants have no arrays.
 unsafe impl Sync for Fenix_Data_subset {}
 
-#[unsafe(no_mangle)]
-pub static FENIX_DATA_SUBSET_FULL: Fenix_Data_subset = Fenix_Data_subset::without_blocks(FULL);
-
-#[unsafe(no_mangle)]
-pub static FENIX_DATA_SUBSET_EMPTY: Fenix_Data_subset = Fenix_Data_subset::without_blocks(EMPTY);
-
 impl Fenix_Data_subset {
     const fn without_blocks(specifier: c_int) -> Self {
         Self {
@@ -45,15 +40,14 @@ impl Fenix_Data_subset {
         }
     }
 
-    pub(super) const fn empty() -> Self {
-        Self::without_blocks(EMPTY)
-    }
+    pub(in crate::capi) const EMPTY: Self = Self::without_blocks(EMPTY);
+    pub(in crate::capi) const FULL: Self = Self::without_blocks(FULL);
 
     /// What the user's struct says.
     ///
     /// # Safety
     /// The arrays have `num_blocks` numbers.
-    pub(super) unsafe fn read(&self) -> Result<Subset> {
+    pub(in crate::capi) unsafe fn read(&self) -> Result<Subset> {
         match self.specifier {
             EMPTY => Ok(Subset::Empty),
             FULL => Ok(Subset::Full),
@@ -86,7 +80,7 @@ impl Fenix_Data_subset {
     }
 
     /// A struct with arrays of its own; `None` when memory has run out.
-    pub(super) fn write(subset: &Subset) -> Option<Self> {
+    pub(in crate::capi) fn write(subset: &Subset) -> Option<Self> {
         match subset {
             Subset::Empty => Some(Self::without_blocks(EMPTY)),
             Subset::Full => Some(Self::without_blocks(FULL)),
@@ -117,7 +111,7 @@ impl Fenix_Data_subset {
     }
 
     /// Frees the arrays; what is left is no subset any more.
-    pub(super) fn free(&mut self) {
+    pub(in crate::capi) fn free(&mut self) {
         for array in [
             &mut self.start_offsets,
             &mut self.end_offsets,
@@ -147,7 +141,7 @@ fn number(value: u64) -> c_int {
 }
 
 /// Frees the arrays of a subset, unless it is one of the two constants.
-pub(super) unsafe fn release(subset: *mut Fenix_Data_subset) -> Result<()> {
+pub(in crate::capi) unsafe fn release(subset: *mut Fenix_Data_subset) -> Result<()> {
     let constants = [
         &raw const FENIX_DATA_SUBSET_FULL,
         &raw const FENIX_DATA_SUBSET_EMPTY,
@@ -194,7 +188,7 @@ pub unsafe extern "C" fn __fenix_data_subset_free(
     subset_specifier: *mut Fenix_Data_subset,
 ) -> c_int {
     // SAFETY: arguments of the caller.
-    super::fenix_errors::status(|| unsafe { release(subset_specifier) })
+    crate::capi::fenix::errors::status(|| unsafe { release(subset_specifier) })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The panic boundary: C never sees a Rust panic.
 
-use super::error;
+use crate::capi::error;
 use crate::reserve;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -4,7 +4,7 @@
  * Functions return 0, an error below 0 or a warning above; stanchion_last_error() in stanchion.h tells why.
  * All messages go over private duplicates of the communicators.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/*.rs. */
 #ifndef __FENIX__
 #define __FENIX__
 
@@ -98,11 +98,13 @@ typedef struct {
   MPI_Request mpi_recv_req;
 } Fenix_Request;
 
+//CHAPTER process
+//CHAPTER groups
 /* All elements of a member, and none. */
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 
-//BODY
+//CHAPTER store
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

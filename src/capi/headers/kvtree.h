@@ -5,7 +5,7 @@
  * stanchion.h then tells why. Nothing here aborts or prints, unless a log level asks for it.
  * New elements go to the head, so the newest comes first.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree/*.rs. */
 #ifndef KVTREE_H
 #define KVTREE_H
 
@@ -48,6 +48,9 @@ struct kvtree_elem_struct {
 typedef struct kvtree_struct kvtree;
 typedef struct kvtree_elem_struct kvtree_elem;
 
+//CHAPTER trees
+//CHAPTER pairs
+//CHAPTER paths
 /**
  * Sets `hash_value` below a path of keys, making the trees on the way. The format has one of
  * %s %d %lld %lu %llu %#x %#lx %f %p for each key, separated by spaces.
@@ -61,7 +64,10 @@ kvtree* kvtree_setf(kvtree* hash, kvtree* hash_value, const char* format, ...);
  */
 kvtree* kvtree_getf(const kvtree* hash, const char* format, ...);
 
-//BODY
+//CHAPTER elements
+//CHAPTER packing
+//CHAPTER files
+//CHAPTER printing
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

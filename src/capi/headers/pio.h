@@ -9,7 +9,7 @@
  * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
  * communicator. Out-arguments of inquiries may be NULL.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/*.rs. */
 #ifndef STANCHION_PIO_H
 #define STANCHION_PIO_H
 
@@ -296,7 +296,18 @@ typedef struct rearr_opt {
 #define DECOMP_C_ORDER_STR          "C"
 #define DECOMP_FORTRAN_ORDER_STR    "Fortran"
 
-//BODY
+//CHAPTER io_systems
+//CHAPTER decompositions
+//CHAPTER maps
+//CHAPTER files
+//CHAPTER dimensions
+//CHAPTER variables
+//CHAPTER attributes
+//CHAPTER darrays
+//CHAPTER vard
+//CHAPTER data
+//CHAPTER netcdf4
+//CHAPTER library
 /* For every type the functions whose names end with it: as those above without a type, with data of that type in
  * memory, which are converted from and to what the file has. xtype is what an attribute is stored as. */
 #define STANCHION_PIO_DATA(suffix, type)                                                                       \

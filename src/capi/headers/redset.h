@@ -7,7 +7,7 @@
  * pkg-config packages do for them. Without MPI there are only the functions from
  * redset_filelist_release on.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/*.rs. */
 #ifndef REDSET_H
 #define REDSET_H
 
@@ -40,7 +40,8 @@ extern "C" {
 typedef void* redset;
 typedef void* redset_filelist;
 
-//BODY
+//CHAPTER descriptors
+//CHAPTER rebuild
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

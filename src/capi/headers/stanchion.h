@@ -1,7 +1,7 @@
 /* Stanchion: what the library says about itself and its errors, and what it adds to the APIs that it
  * replaces. Programs with MPI define REDSET_ENABLE_MPI before they include this, as for redset.h.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion/*.rs. */
 #ifndef STANCHION_H
 #define STANCHION_H
 
@@ -150,7 +150,14 @@ typedef struct {
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
 } stanchion_fenix_placed;
 
-//BODY
+//CHAPTER library
+//CHAPTER trees
+//CHAPTER layouts
+//CHAPTER redset
+//CHAPTER fenix
+//CHAPTER pio
+//CHAPTER pio_fortran
+//CHAPTER placements
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);
