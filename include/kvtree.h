@@ -77,9 +77,7 @@ kvtree *kvtree_get(const kvtree *hash, const char *key);
  * # Returns
  * `hash_value`; NULL if `hash` or `key` is NULL.
  */
-kvtree *kvtree_set(kvtree *hash,
-                   const char *key,
-                   kvtree *hash_value);
+kvtree *kvtree_set(kvtree *hash, const char *key, kvtree *hash_value);
 
 /**
  * Removes `key` and returns the tree below it, which then belongs to the caller; NULL if there is none.
@@ -156,8 +154,6 @@ char *kvtree_get_val(const kvtree *hash, const char *key);
 
 /* ======== Paths ========
  * Trees below several keys at once: kvtree_setf and kvtree_getf. */
-
-
 
 /**
  * Sets `hash_value` below a path of keys, making the trees on the way. The format has one of
@@ -242,8 +238,7 @@ size_t kvtree_pack(char *buf, const kvtree *hash);
  * Adds the packed elements to `hash` and returns the number of bytes read. `buf` must hold a packed tree: its length is
  * not known here, so it cannot be checked.
  */
-size_t kvtree_unpack(const char *buf,
-                     kvtree *hash);
+size_t kvtree_unpack(const char *buf, kvtree *hash);
 
 /* ======== Files ========
  * Trees in files. A file holds a header, the packed tree and a CRC-32 of both. */
@@ -268,9 +263,7 @@ ssize_t kvtree_write_fd(const char *file, int fd, const kvtree *hash);
  * # Returns
  * The number of bytes read, 0 at the end of the file, or -1.
  */
-ssize_t kvtree_read_fd(const char *file,
-                       int fd,
-                       kvtree *hash);
+ssize_t kvtree_read_fd(const char *file, int fd, kvtree *hash);
 
 /**
  * Replaces the file atomically: after a crash it holds the old or the new tree.
@@ -311,8 +304,7 @@ int kvtree_write_to_gather(const char *prefix, kvtree *data, int ranks);
 /**
  * Reads everything that kvtree_write_gather wrote and merges the tree of each rank into `data` below its number.
  */
-int kvtree_read_scatter_single(const char *prefix,
-                               kvtree *data);
+int kvtree_read_scatter_single(const char *prefix, kvtree *data);
 
 /* ======== Printing ======== */
 

@@ -54,9 +54,7 @@ int kvtree_exchange_sendq(kvtree *send_hash, int rank, const kvtree *msg);
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
  */
-int kvtree_exchange(const kvtree *hash_send,
-                    kvtree *hash_recv,
-                    MPI_Comm comm);
+int kvtree_exchange(const kvtree *hash_send, kvtree *hash_recv, MPI_Comm comm);
 
 /**
  * As kvtree_exchange; `direction` only decides the order of the received trees.
@@ -76,9 +74,7 @@ int kvtree_exchange_direction(const kvtree *hash_send,
  * Called by all ranks of `comm`, which all return the same code. Files of an earlier call with the same prefix are
  * replaced only after all ranks have synced theirs.
  */
-int kvtree_write_gather(const char *prefix,
-                        kvtree *data,
-                        MPI_Comm comm);
+int kvtree_write_gather(const char *prefix, kvtree *data, MPI_Comm comm);
 
 /**
  * Reads what kvtree_write_gather wrote on as many ranks, and merges each rank's tree into its `data`.

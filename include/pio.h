@@ -534,12 +534,7 @@ int PIOc_set_blocksize(int newblocksize);
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
  */
-int PIOc_readmap(const char *file,
-                 int *ndims,
-                 int **gdims,
-                 PIO_Offset *fmaplen,
-                 PIO_Offset **map,
-                 MPI_Comm comm);
+int PIOc_readmap(const char *file, int *ndims, int **gdims, PIO_Offset *fmaplen, PIO_Offset **map, MPI_Comm comm);
 
 /**
  * As PIOc_readmap with the communicator as Fortran has it.
@@ -699,11 +694,7 @@ int PIOc_create(int iosysid, const char *path, int cmode, int *ncidp);
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
  */
-int PIOc_openfile(int iosysid,
-                  int *ncidp,
-                  int *iotype,
-                  const char *fname,
-                  int mode);
+int PIOc_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int mode);
 
 /**
  * As PIOc_openfile with that I/O type only.
@@ -775,11 +766,7 @@ int PIOc_set_fill(int ncid, int fillmode, int *old_modep);
  * The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
  * All of them may be NULL.
  */
-int PIOc_inq(int ncid,
-             int *ndimsp,
-             int *nvarsp,
-             int *ngattsp,
-             int *unlimdimidp);
+int PIOc_inq(int ncid, int *ndimsp, int *nvarsp, int *ngattsp, int *unlimdimidp);
 
 /**
  * The number of dimensions.
@@ -867,14 +854,7 @@ int PIOc_inq_var(int ncid, int varid, char *name, nc_type *xtypep, int *ndimsp, 
 /**
  * What a variable is made of. All but the ids may be NULL; the name is cut to `namelen` bytes with its NUL.
  */
-int PIOc_inq_var(int ncid,
-                 int varid,
-                 char *name,
-                 int namelen,
-                 nc_type *xtypep,
-                 int *ndimsp,
-                 int *dimidsp,
-                 int *nattsp);
+int PIOc_inq_var(int ncid, int varid, char *name, int namelen, nc_type *xtypep, int *ndimsp, int *dimidsp, int *nattsp);
 #endif
 
 #if STANCHION_PIO_NCAR
@@ -931,10 +911,7 @@ int PIOc_def_var_fill(int ncid, int varid, int no_fill, const void *fill_value);
  * Whether places of a variable that are not written are left alone (`no_fill` 1) or filled (0), and with what.
  * Both may be NULL; `fill_valuep` has room for one element of the variable's type.
  */
-int PIOc_inq_var_fill(int ncid,
-                      int varid,
-                      int *no_fill,
-                      void *fill_valuep);
+int PIOc_inq_var_fill(int ncid, int varid, int *no_fill, void *fill_valuep);
 
 /* ======== Attributes ========
  * PIO_GLOBAL as `varid` stands for the file itself. */
@@ -1017,12 +994,7 @@ int PIOc_advanceframe(int ncid, int varid);
  * type, in the order of its map. It is copied; it is in the file after PIOc_sync or PIOc_closefile. Places of the
  * array that are in no map get `fillvalue`, or if that is NULL the variable's.
  */
-int PIOc_write_darray(int ncid,
-                      int varid,
-                      int ioid,
-                      PIO_Offset arraylen,
-                      const void *array,
-                      const void *fillvalue);
+int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, const void *array, const void *fillvalue);
 
 #if STANCHION_PIO_NCAR
 /**
@@ -1062,11 +1034,7 @@ int PIOc_write_darray_multi(int ncid,
  * Reads this rank's part of an array: `arraylen` elements of the decomposition's type, at least as many as its
  * map has. Holes keep what they had.
  */
-int PIOc_read_darray(int ncid,
-                     int varid,
-                     int ioid,
-                     PIO_Offset arraylen,
-                     void *array);
+int PIOc_read_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, void *array);
 
 /**
  * Sets how many bytes a rank may buffer of what PIOc_write_darray gave it; more is written at once. To be the same
@@ -1083,20 +1051,12 @@ PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 /**
  * Writes record `recnum` of a variable as PIOc_setframe and PIOc_write_darray do. The array is as long as the map.
  */
-int PIOc_put_vard(int ncid,
-                  int varid,
-                  int decompid,
-                  PIO_Offset recnum,
-                  const void *buf);
+int PIOc_put_vard(int ncid, int varid, int decompid, PIO_Offset recnum, const void *buf);
 
 /**
  * Reads record `recnum` of a variable as PIOc_setframe and PIOc_read_darray do. The array is as long as the map.
  */
-int PIOc_get_vard(int ncid,
-                  int varid,
-                  int decompid,
-                  PIO_Offset recnum,
-                  void *buf);
+int PIOc_get_vard(int ncid, int varid, int decompid, PIO_Offset recnum, void *buf);
 
 /* ======== Data ========
  * Variables that are not distributed. All ranks ask for the same part of a variable; what is

@@ -151,88 +151,80 @@ typedef struct {
 } stanchion_fenix_placed;
 
 /* ======== Library ========
- * What the library says about itself and its errors. */
+ * Version, errors and messages. */
 
 /**
- * The version of the library, such as "0.1.0". The string lives forever.
+ * Returns the version of the library, such as "0.1.0". The string lives forever.
  */
 const char *stanchion_version(void);
 
 /**
- * How the library was built: version, target, profile, MPI, and what PIO has. One line; the string lives forever.
+ * Returns how the library was built, in one line: version, target, profile, MPI, and what PIO has. The string lives
+ * forever.
  */
 const char *stanchion_build_info(void);
 
 /**
- * Copies the text of this thread's last error, cut to `size` bytes with the closing NUL.
+ * Copies the text of this thread's last error into `buffer`, cut to `size` bytes with the closing NUL. `buffer` may be
+ * NULL.
  *
  * # Returns
  * The length of the whole text without the NUL; 0 if there was no error.
- *
- * # Safety
- * `buffer` is NULL or has room for `size` bytes.
  */
 size_t stanchion_last_error(char *buffer, size_t size);
 
 /**
  * Sets which messages are logged: 0 none (the default), 1 errors, 2 warnings, 3 information, 4 all.
- * Before the first call the environment variable STANCHION_LOG decides.
+ * Until the first call the environment variable STANCHION_LOG decides.
  */
 void stanchion_set_log_level(int level);
 
 /**
- * Sends log messages to `callback` instead of standard error; NULL goes back to that.
- *
- * # Safety
- * `callback` may be called with `user` from any thread until another one is set.
+ * Sends log messages to `callback` instead of standard error; NULL restores that. The callback may be called with `user`
+ * from any thread until another one is set.
  */
-void stanchion_set_log_callback(stanchion_log_callback callback, void *user);
+void stanchion_set_log_callback(stanchion_log_callback callback,
+                                void *user);
 
 /* ======== Trees ========
- * Trees of failure domains, and what groups spread over one tolerate. Functions return 0, a
- * positive number where that is an answer, or a negative errno. */
+ * Trees of failure domains, and what groups of units spread over one tolerate. Functions return 0, a positive number
+ * where that is an answer, or a negative errno. */
 
 /**
- * Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All have
- * as many parts, and no two are equal. Give the tree to fdt_destroy.
+ * Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All paths
+ * have the same number of parts, and no two are equal. Free the tree with fdt_destroy.
  *
  * # Returns
  * 0; -EEXIST if a path comes twice; -EINVAL for paths that make no tree.
  */
-int fdt_create_paths(const char *const *paths,
-                     size_t n,
-                     char separator,
-                     fdt_t **out);
+int fdt_create_paths(const char *const *paths, size_t n, char separator, fdt_t **out);
 
 /**
- * Makes a tree from the number of children of each domain: `degrees` has first the one of the root, then those of
- * all domains of level 0, and so on; `per_level` says how many there are of each, for `depth` levels.
+ * Makes a tree from the number of children of each domain: `degrees` has first that of the root, then those of all
+ * domains of level 0, and so on; `per_level` says how many there are of each, for `depth` levels.
  *
  * # Returns
- * 0; -EINVAL if the numbers do not fit together or one is 0; -ERANGE if the tree is too large.
+ * 0; -EINVAL if the numbers contradict each other or one is 0; -ERANGE if the tree is too large.
  */
-int fdt_create_degrees(const uint32_t *degrees,
-                       const size_t *per_level,
-                       uint32_t depth,
-                       fdt_t **out);
+int fdt_create_degrees(const uint32_t *degrees, const size_t *per_level, uint32_t depth, fdt_t **out);
 
 /**
- * Gives up a tree; layouts made from it stay. NULL is ignored.
+ * Frees a tree; layouts made from it stay. NULL is ignored.
  */
 void fdt_destroy(fdt_t *tree);
 
 /**
- * How many levels a tree has below its root.
+ * Gets the number of levels below the root.
  */
 int fdt_depth_get(const fdt_t *tree, uint32_t *depth);
 
 /**
- * How many domains a level has. The last level are the targets.
+ * Gets the number of domains of a level. The domains of the last level are the targets.
  */
 int fdt_width_get(const fdt_t *tree, uint32_t level, uint64_t *width);
 
 /**
- * The domain that a path names, whole ("rack3/chassis1/node17") or only its first parts ("rack3").
+ * Finds the domain that a path names, whole ("rack3/chassis1/node17") or only its first parts ("rack3").
  *
  * # Returns
  * 0; -ENOENT if there is none.
@@ -240,7 +232,7 @@ int fdt_width_get(const fdt_t *tree, uint32_t level, uint64_t *width);
 int fdt_domain_find(const fdt_t *tree, const char *path, char separator, fdt_domain *domain);
 
 /**
- * Finds the symmetric tree that a layout with these attributes would use, and which levels take part.
+ * Finds the symmetric tree that a layout with these attributes would use, and which levels it keeps.
  *
  * `children` gets the number of children of the root and of the domains of each level that is kept, `depth` how many
  * these are, `states` an FDT_LEVEL value for each level of the tree. `children` and `states` have room for all levels
@@ -248,7 +240,7 @@ int fdt_domain_find(const fdt_t *tree, const char *path, char separator, fdt_dom
  *
  * # Returns
  * 0; 1 if there is no symmetric tree and domains are filled instead: then `children` is left as it is; -ENOSPC if the
- * units of a group do not fit, or if more targets shall be tolerated than there are parity units.
+ * units of a group do not fit, or if more targets must be tolerated than there are parity units.
  */
 int fdt_vsymm_tree_generate(const fdt_t *tree,
                             const fdt_attr *attr,
@@ -257,8 +249,8 @@ int fdt_vsymm_tree_generate(const fdt_t *tree,
                             uint32_t *states);
 
 /**
- * How many failures in one level any group survives, for each of the `depth` levels of a symmetric tree: the largest
- * number (`exact`), and K / ceil(G / domains), which the polytope is made of (`bound_b`). Either may be NULL.
+ * Tells how many failures in one level every group survives, for each of the `depth` levels of a symmetric tree: the
+ * largest number (`exact`), and K / ceil(G / domains), which the polytope is made of (`bound_b`). Either may be NULL.
  *
  * # Returns
  * 0; -ENOSPC if the units of a group do not fit.
@@ -272,10 +264,10 @@ int fdt_tolerance_max(const uint32_t *children,
                       uint32_t *bound_b);
 
 /**
- * Whether every group survives `tolerance` failures in each level, taken one by one.
+ * Tells whether every group survives `tolerance` failures in each level, one level at a time.
  *
  * # Returns
- * 0; 1 if not: then `bad_level`, which may be NULL, is the first level in which it is too much.
+ * 0; 1 if not: then `bad_level`, which may be NULL, is the first level that has too many.
  */
 int fdt_tolerance_check(const uint32_t *children,
                         uint32_t depth,
@@ -286,7 +278,7 @@ int fdt_tolerance_check(const uint32_t *children,
                         uint32_t *bad_level);
 
 /**
- * Lists the failures that every group survives all at once and that cannot grow: each vector has a number for each of
+ * Lists the largest combinations of failures that every group survives at once: each vector has a number for each of
  * the `depth` levels. `count` says how many vectors there is room for, and gets how many there are.
  *
  * # Returns
@@ -301,11 +293,11 @@ int fdt_tolerance_vectors(const uint32_t *children,
                           size_t *count);
 
 /* ======== Layouts ========
- * Layouts over trees of failure domains, their maps and their verdicts. */
+ * A layout places the units of parity groups on the targets of a tree: maps both ways, and which failures it survives. */
 
 /**
- * Makes a layout: where each unit of each group goes. It holds no table, may be used by several threads at once, and
- * is given to fdt_layout_destroy. The tree may be destroyed before.
+ * Makes a layout: where each unit of each group goes. It holds no table and may be used by several threads at once. Free
+ * it with fdt_layout_destroy; the tree may be destroyed before.
  *
  * # Returns
  * 0; -ENOSPC and so on as fdt_vsymm_tree_generate; -ERANGE if a domain has more than 65535 children in mode
@@ -316,28 +308,28 @@ int fdt_ft_perm_generate(const fdt_t *tree,
                          fdt_layout_t **out);
 
 /**
- * Gives up a layout. NULL is ignored.
+ * Frees a layout. NULL is ignored.
  */
 void fdt_layout_destroy(fdt_layout_t *layout);
 
 /**
- * The numbers of a layout.
+ * Gets the numbers of a layout.
  */
 int fdt_layout_get(const fdt_layout_t *layout, fdt_shape *shape);
 
 /**
- * How many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels that
- * were left out.
+ * Tells how many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels
+ * that were left out.
  */
 int fdt_layout_tolerance(const fdt_layout_t *layout,
                          uint32_t *exact,
                          uint32_t *bound_b);
 
 /**
- * Where unit `unit` of parity group `group` is: data units come first, then parity, then spare.
+ * Finds the target and the frame of unit `unit` of parity group `group`. Data units come first, then parity, then spare.
  *
  * # Returns
- * 0; -ERANGE if the frame would not fit in 64 bits.
+ * 0; -ERANGE if the frame does not fit in 64 bits.
  */
 int fd_pg2tgt_map(const fdt_layout_t *layout,
                   fd_gfid file,
@@ -347,10 +339,10 @@ int fd_pg2tgt_map(const fdt_layout_t *layout,
                   uint64_t *frame);
 
 /**
- * Which unit is in a frame of a target.
+ * Finds the unit that is in a frame of a target.
  *
  * # Returns
- * 0; 1 if none is; -ERANGE if the number of the group would not fit in 64 bits.
+ * 0; 1 if none is; -ERANGE if the number of the group does not fit in 64 bits.
  */
 int fd_tgt2pg_map(const fdt_layout_t *layout,
                   fd_gfid file,
@@ -360,19 +352,16 @@ int fd_tgt2pg_map(const fdt_layout_t *layout,
                   uint32_t *unit);
 
 /**
- * Whether every group survives `failed` failures in each level of the tree, all at once and wherever they are. `test`
- * is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
+ * Tells whether every group survives `failed` failures in each level of the tree, all at once and wherever they are.
+ * `test` is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
  *
  * # Returns
  * 0 with the verdict; -EINVAL if more domains fail than there are.
  */
-int fdt_failvec_check(const fdt_layout_t *layout,
-                      const uint32_t *failed,
-                      int test,
-                      fdt_verdict *verdict);
+int fdt_failvec_check(const fdt_layout_t *layout, const uint32_t *failed, int test, fdt_verdict *verdict);
 
 /**
- * Whether every group of every file survives the failure of these domains. What failed inside another that failed
+ * Tells whether every group of every file survives the failure of these domains. A domain inside another one that failed
  * counts once.
  *
  * # Returns
@@ -384,7 +373,7 @@ int fdt_failset_check(const fdt_layout_t *layout,
                       fdt_verdict *verdict);
 
 /**
- * The polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
+ * Gets the polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
  * the tree, `b` one for each row. There are never more rows than levels and one; `a` and `b` may be NULL.
  */
 int fdt_polytope_get(const fdt_layout_t *layout,
@@ -393,8 +382,8 @@ int fdt_polytope_get(const fdt_layout_t *layout,
                      uint32_t *rows);
 
 /**
- * Says which spare unit takes each lost unit of a group. `slots` has an entry for each data and parity unit: the unit
- * in whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
+ * Chooses a spare unit for each lost unit of a group. `slots` has an entry for each data and parity unit: the unit in
+ * whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
  * `failed` holds all domains that are gone, also those of earlier calls, from which `slots` is handed on.
  *
  * # Returns
@@ -408,28 +397,26 @@ int fd_repair_map(const fdt_layout_t *layout,
                   uint32_t *slots);
 
 /* ======== redset ========
- * Sets of a placement, looking at a descriptor, and checking files without changing them. */
+ * Sets of a placement, the contents of a descriptor, and a check of files that changes nothing. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
  * Makes a descriptor of the sets of a placement, with its numbers and its scheme: what fdp_survives says of the
- * placement holds for the files. It may be destroyed afterwards.
+ * placement holds for the files. The placement may be destroyed afterwards.
  *
  * # Returns
- * 0, and the descriptor in `d`, to be given to redset_delete; 1, also if the placement is not one of as many ranks.
+ * 0, and the descriptor in `d`, to be freed with redset_delete; 1, also if the placement is not for as many ranks.
  *
  * # Collective
  * Called by all ranks of the communicator that the placement was made for, which all return the same code.
  */
-int stanchion_redset_create_placed(MPI_Comm comm,
-                                   const fdp_t *placement,
-                                   redset *d);
+int stanchion_redset_create_placed(MPI_Comm comm, const fdp_t *placement, redset *d);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Shows a descriptor. The strings and the map in `info` belong to it and live until redset_delete; they
- * are NULL if recover could not form the set.
+ * Shows what a descriptor holds. The strings and the map in `info` live until redset_delete; they are NULL if recover
+ * could not form the set.
  *
  * # Returns
  * 0; 1 if `d` is no descriptor, or one of a recover that found none for this rank.
@@ -439,20 +426,18 @@ int stanchion_redset_describe(redset d, stanchion_redset_info *info);
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * The descriptor as redundancy files keep it: ENABLED, TYPE, GROUPS, GROUP, RANKS, RANK and so on.
- *
- * # Returns
- * A new tree, to be given to kvtree_delete; NULL as stanchion_redset_describe fails.
+ * Returns the descriptor as redundancy files keep it, with ENABLED, TYPE, GROUPS, GROUP, RANKS, RANK and so on: a new
+ * tree, to be freed with kvtree_delete; NULL where stanchion_redset_describe fails.
  */
 kvtree *stanchion_redset_to_kvtree(redset d);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Reads all files that redset_apply protected under `name`, and their redundancy, and compares them with
- * their checksums. Changes nothing.
+ * Reads all files that redset_apply protected under `name`, and their redundancy, and compares them with their
+ * checksums. Changes nothing.
  *
- * `report` gets a new tree with the state of each file of each rank of the caller's set, to be given to
+ * `report` gets a new tree with the state of each file of each rank of the caller's set, to be freed with
  * kvtree_delete; it may be NULL.
  *
  * # Returns
@@ -465,16 +450,16 @@ int stanchion_redset_verify(MPI_Comm comm, const char *name, kvtree **report);
 #endif
 
 /* ======== Fenix ========
- * What the library adds to Fenix. */
+ * Checksums of data groups in memory. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Lets data groups of Fenix that are created from now on keep checksums (1) or not (0, the default): what a
- * restore brings back is compared with them, and a share that is damaged counts as lost. Before the first
- * call the environment variable STANCHION_FENIX_CHECKSUM decides. To be the same on all ranks.
+ * Makes data groups of Fenix that are created from now on keep checksums (1) or not (0, the default). A restore compares
+ * what it reads with them; damaged data counts as lost. Until the first call the environment variable
+ * STANCHION_FENIX_CHECKSUM decides. The setting must be the same on all ranks.
  *
  * # Returns
- * The setting until now.
+ * The previous setting.
  */
 int stanchion_fenix_checksums(int on);
 #endif
@@ -502,9 +487,7 @@ int stanchion_pio_strict(int on);
  * # Returns
  * 0; PIO_EBADID if there is no such decomposition.
  */
-int stanchion_pio_held(int ioid,
-                       int64_t *elements,
-                       int64_t *regions);
+int stanchion_pio_held(int ioid, int64_t *elements, int64_t *regions);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
@@ -515,9 +498,7 @@ int stanchion_pio_held(int ioid,
  * # Returns
  * 0; PIO_EBADID or PIO_EINVAL.
  */
-int stanchion_pio_regions(int ioid,
-                          int64_t *start,
-                          int64_t *count);
+int stanchion_pio_regions(int ioid, int64_t *start, int64_t *count);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
@@ -551,11 +532,7 @@ int stanchion_pio_to_io(int ioid,
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
  */
-int stanchion_pio_to_compute(int ioid,
-                             const void *held,
-                             int64_t held_length,
-                             void *array,
-                             int64_t array_length);
+int stanchion_pio_to_compute(int ioid, const void *held, int64_t held_length, void *array, int64_t array_length);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
@@ -668,23 +645,22 @@ int stanchion_pio_get_variable(int ncid,
  * # Collective
  * As those functions.
  */
-int stanchion_pio_refuse_array(int ncid,
-                               int code);
+int stanchion_pio_refuse_array(int ncid, int code);
 #endif
 
 /* ======== Placements ========
- * Sets of ranks placed by failure domains. Functions return 0 or above for success, or a negative
- * errno. */
+ * Sets of ranks, placed by failure domains so that as many failures as possible are survived. Functions return 0 or
+ * above for success, or a negative errno. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Divides the ranks of a communicator into sets, so that as many failures of domains are survived as can be. Each
- * rank gives its own `path`, such as "rack3/chassis1/node17": all the same number of parts, the outermost first. A
- * rank that gives NULL takes its path from the environment variable STANCHION_TOPOLOGY, or from its host's name.
+ * Divides the ranks of a communicator into sets that survive as many failures of domains as possible. Each rank gives
+ * its own `path`, such as "rack3/chassis1/node17": the outermost domain first, and as many parts on all ranks. A rank
+ * that gives NULL takes its path from the environment variable STANCHION_TOPOLOGY, or from its host's name.
  *
  * # Returns
- * 0, and the placement in `placement`, the same on all ranks, to be given to fdp_destroy; -EINVAL; -ENOTSUP if what
- * is required cannot be had (stanchion_last_error tells the level, and what could be had); -EIO.
+ * 0, and the placement in `placement`, the same on all ranks, to be freed with fdp_destroy; -EINVAL; -ENOTSUP if what is
+ * required cannot be had (stanchion_last_error names the level, and what could be had); -EIO.
  *
  * # Collective
  * Called by all ranks of `comm` with the same scheme; all return the same code.
@@ -701,12 +677,12 @@ int fdp_create(MPI_Comm comm,
 int fdp_create_local(const char *const *paths, size_t count, const fdp_scheme *scheme, fdp_t **placement);
 
 /**
- * Frees a placement; NULL is nothing. Not collective.
+ * Frees a placement. NULL is ignored. Not collective.
  */
 void fdp_destroy(fdp_t *placement);
 
 /**
- * How many ranks, sets and levels there are. The ranks are the last level. Each pointer may be NULL.
+ * Counts ranks, sets and levels. The ranks are the last level. Each pointer may be NULL.
  *
  * # Returns
  * 0; -EINVAL.
@@ -714,7 +690,7 @@ void fdp_destroy(fdp_t *placement);
 int fdp_size(const fdp_t *placement, int *ranks, int *sets, unsigned int *levels);
 
 /**
- * The set of a rank, the rank's place in it, and the size of the set. Each pointer may be NULL.
+ * Gets the set of a rank, the rank's place in it, and the size of the set. Each pointer may be NULL.
  *
  * # Returns
  * 0; -EINVAL.
@@ -722,20 +698,17 @@ int fdp_size(const fdp_t *placement, int *ranks, int *sets, unsigned int *levels
 int fdp_get(const fdp_t *placement, int rank, int *set_id, int *rank_in_set, int *set_size);
 
 /**
- * The ranks of a set in their order. `*count` says how many `ranks` has room for, and gets how many there are;
+ * Lists the ranks of a set in their order. `*count` says how many `ranks` has room for, and gets how many there are;
  * `ranks` may be NULL to ask for that only.
  *
  * # Returns
  * 0; -EINVAL; -ERANGE if there is not enough room.
  */
-int fdp_members(const fdp_t *placement,
-                int set_id,
-                int *ranks,
-                size_t *count);
+int fdp_members(const fdp_t *placement, int set_id, int *ranks, size_t *count);
 
 /**
- * How many domains of a level may fail, whichever they are, without data being lost: `any_k`. Level 0 is the
- * outermost. `weakest_set` gets a set that does not survive more. Both pointers may be NULL.
+ * Tells how many domains of a level may fail, any k of them, without loss of data: `any_k`. Level 0 is the outermost.
+ * `weakest_set` gets a set that does not survive more. Both pointers may be NULL.
  *
  * # Returns
  * 0; -EINVAL.
@@ -743,10 +716,10 @@ int fdp_members(const fdp_t *placement,
 int fdp_tolerance(const fdp_t *placement, unsigned int level, uint32_t *any_k, uint32_t *weakest_set);
 
 /**
- * Calls `callback` with all narrowest combinations of at most `max_failed` domains whose failure loses data, those of
- * the fewest domains first: none of the domains can be left out, nor be replaced by a domain inside of it, without
- * everything being survived. There may be many of them. `callback` gets the paths of the domains and a set that is
- * lost; it returns 0 to go on and another number to end, and must not jump away.
+ * Calls `callback` with each minimal combination of at most `max_failed` domains whose failure loses data, those of the
+ * fewest domains first: without one of its domains, or with a domain inside of it instead, everything would be survived.
+ * There may be many. `callback` gets the paths of the domains and a set that is lost; it returns 0 to go on and another
+ * number to end, and must not jump away.
  *
  * # Returns
  * 0; what the callback returned if that was not 0; -EINVAL.
@@ -757,40 +730,33 @@ int fdp_scenarios(const fdp_t *placement,
                   void *user);
 
 /**
- * Whether everything is survived when all these domains fail: "rack3", "rack3/chassis1" and so on, or a rank as
- * "rack3/chassis1/node17/42". Domains may be inside of each other. `lost_set` gets the first set that is lost, or -1;
- * it may be NULL.
+ * Tells whether everything is survived when all these domains fail: "rack3", "rack3/chassis1" and so on, or a rank as
+ * "rack3/chassis1/node17/42". One domain may be inside another. `lost_set` gets the first set that is lost, or -1; it
+ * may be NULL.
  *
  * # Returns
  * 1 if everything is survived, 0 if not; -EINVAL; -ENOENT if there is no such domain.
  */
-int fdp_survives(const fdp_t *placement,
-                 const char *const *failed_domains,
-                 size_t count,
-                 int *lost_set);
+int fdp_survives(const fdp_t *placement, const char *const *failed_domains, size_t count, int *lost_set);
 
 /**
- * Everything about a placement as JSON: tolerance at each level, the smallest combinations of domains that lose
+ * Writes a report about a placement as JSON: tolerance at each level, the smallest combinations of domains that lose
  * data, what the scheme costs, how a rebuild loads the survivors. `*length` says how many bytes `json` has room for,
  * and gets how many it takes with the closing NUL; `json` may be NULL to ask for that only.
  *
  * # Returns
  * 0; -EINVAL; -ERANGE if there is not enough room.
  */
-int fdp_report(const fdp_t *placement,
-               char *json,
-               size_t *length);
+int fdp_report(const fdp_t *placement, char *json, size_t *length);
 
 /**
- * A picture as SVG: domains inside of each other, ranks in the colours of their sets, and the tolerance at each
+ * Draws a placement as SVG: domains inside of each other, ranks in the colours of their sets, and the tolerance at each
  * level. Buffers as for fdp_report.
  *
  * # Returns
  * 0; -EINVAL; -ERANGE if there is not enough room.
  */
-int fdp_picture(const fdp_t *placement,
-                char *svg,
-                size_t *length);
+int fdp_picture(const fdp_t *placement, char *svg, size_t *length);
 
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */

@@ -121,7 +121,10 @@ fn declarations(source: &Path) -> String {
     bindings.write(&mut text);
     let text = String::from_utf8(text).expect("UTF-8");
     let text = text.replace("defined(STANCHION_PIO_NCAR)", "STANCHION_PIO_NCAR");
-    text.trim().replace(" (void)", "(void)") + "\n\n"
+    match text.trim().replace(" (void)", "(void)") {
+        none if none.is_empty() => none,
+        text => text + "\n\n",
+    }
 }
 
 /// The source with the signatures of exported functions as C sees them.

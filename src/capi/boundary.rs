@@ -150,12 +150,17 @@ impl<'a, T> Array<'a, T> {
 
 impl<'a> Array<'a, c_void> {
     /// Values whose type another argument tells.
-    pub fn bytes(self) -> Array<'a, u8> {
+    pub fn cast<T>(self) -> Array<'a, T> {
         Array(self.0.cast(), PhantomData)
     }
 }
 
 impl<'a, T> OutArray<'a, T> {
+    /// For what is only read, though the header does not say `const`.
+    pub fn as_array(self) -> Array<'a, T> {
+        Array(self.0.cast_const(), PhantomData)
+    }
+
     /// As [`Array::slice`], for values that are initialized.
     ///
     /// # Safety
@@ -189,7 +194,7 @@ impl<'a, T> OutArray<'a, T> {
 
 impl<'a> OutArray<'a, c_void> {
     /// Room for values whose type another argument tells.
-    pub fn bytes(self) -> OutArray<'a, u8> {
+    pub fn cast<T>(self) -> OutArray<'a, T> {
         OutArray(self.0.cast(), PhantomData)
     }
 }

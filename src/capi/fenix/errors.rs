@@ -1,6 +1,7 @@
-//! Fenix's return codes, and how errors become them: one rank's, or that of all ranks of a collective.
+//! Fenix's return codes, and how errors become them, on one rank or on all ranks of a collective.
 
-use crate::capi::{error, guard, ptr};
+use crate::capi::boundary::Out;
+use crate::capi::{error, guard};
 use crate::comm::{self, Comm, Op, Verdict};
 use crate::fenix::{Error, Result};
 use std::ffi::c_int;
@@ -30,7 +31,7 @@ pub(in crate::capi) const FENIX_ERROR_INTERN: c_int = -40;
 pub(in crate::capi) const FENIX_ERROR_CANCELLED: c_int = -50;
 pub(in crate::capi) const FENIX_WARNING_PARTIAL_RESTORE: c_int = 101;
 
-/// The code of an error; `call` is that of the function itself, for errors that have none of their own.
+/// The code of an error; `call` is that of the function, for errors that have no code of their own.
 pub(in crate::capi) fn code(error: &Error, call: c_int) -> c_int {
     match error {
         Error::Uninitialized => FENIX_ERROR_UNINITIALIZED,
@@ -63,7 +64,7 @@ pub(in crate::capi) fn code(error: &Error, call: c_int) -> c_int {
     }
 }
 
-/// Runs `body` and turns its verdict into a return code and a text.
+/// Runs `body` and turns its result into a return code and a text.
 pub(in crate::capi) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     status_of(FENIX_ERROR_NOCATEGORY, || body().map(|()| FENIX_SUCCESS))
 }
@@ -124,11 +125,7 @@ pub(in crate::capi) fn natural(what: &'static str, value: c_int) -> Result<u64> 
     u64::try_from(value).map_err(|_| Error::Number { what, value })
 }
 
-/// Stores a result where the caller must want it.
-pub(in crate::capi) unsafe fn put<T>(name: &'static str, place: *mut T, value: T) -> Result<()> {
-    // SAFETY: arguments of the caller.
-    match unsafe { ptr::store(place, value) } {
-        true => Ok(()),
-        false => Err(Error::Null(name)),
-    }
+/// Stores a result that the caller must take.
+pub(in crate::capi) fn put<T>(name: &'static str, place: Out<T>, value: T) -> Result<()> {
+    place.set(value).then_some(()).ok_or(Error::Null(name))
 }

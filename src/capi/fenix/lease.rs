@@ -1,26 +1,26 @@
-//! What all threads know, and one at a time uses.
+//! Values that all threads know and one at a time uses.
 //!
-//! A value is taken out while it is used, so that the lock is held only to look it up: never while ranks talk, and
-//! never while a value is dropped. Nothing runs when the process ends, since a static is not dropped.
+//! A value is taken out while it is used. The lock is held only for the lookup: never while ranks communicate, and never
+//! while a value is dropped. Nothing runs at the end of the process, since a static is not dropped.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Values by their keys; one that is absent is in use.
+/// Values by their keys; `None` while one is in use.
 pub(in crate::capi) struct Leases<K, V>(Mutex<BTreeMap<K, Option<Box<V>>>>);
 
-// SAFETY: a value is touched only by the thread that has it on lease. What the values hold besides memory of their own
-// is handles of MPI and addresses that the user gave, which mean the same in every thread.
+// SAFETY: only the thread that holds the lease touches a value. Besides memory of their own, values hold handles of MPI and
+// addresses of the user, which mean the same in every thread.
 unsafe impl<K: Send, V> Sync for Leases<K, V> {}
 
-/// Why a value cannot be had.
+/// Why there is no lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::capi) enum Missing {
+pub(in crate::capi) enum Unavailable {
     Absent,
     InUse,
 }
 
-/// A value in use; it goes back when this is dropped, and its key is forgotten if there is no value any more.
+/// A value in use. Dropping the lease puts it back, or removes its key if the value is gone.
 pub(in crate::capi) struct Lease<K: Ord + Clone + 'static, V: 'static> {
     leases: &'static Leases<K, V>,
     key: K,
@@ -44,18 +44,21 @@ impl<K: Ord + Clone, V> Leases<K, V> {
         self.locked().keys().cloned().collect()
     }
 
-    pub(in crate::capi) fn lease(&'static self, key: K) -> Result<Lease<K, V>, Missing> {
+    pub(in crate::capi) fn lease(&'static self, key: K) -> Result<Lease<K, V>, Unavailable> {
         match self.lease_or_reserve(key)? {
-            Lease { value: None, .. } => Err(Missing::Absent),
+            Lease { value: None, .. } => Err(Unavailable::Absent),
             lease => Ok(lease),
         }
     }
 
-    /// A key that is new is reserved for this thread, which fills in the value.
-    pub(in crate::capi) fn lease_or_reserve(&'static self, key: K) -> Result<Lease<K, V>, Missing> {
+    /// Reserves a new key for this thread, which fills in the value.
+    pub(in crate::capi) fn lease_or_reserve(
+        &'static self,
+        key: K,
+    ) -> Result<Lease<K, V>, Unavailable> {
         let mut values = self.locked();
         let value = match values.get_mut(&key) {
-            Some(value) => Some(value.take().ok_or(Missing::InUse)?),
+            Some(value) => Some(value.take().ok_or(Unavailable::InUse)?),
             None => {
                 values.insert(key.clone(), None);
                 None
@@ -88,9 +91,9 @@ mod tests {
     #[test]
     fn a_value_is_used_by_one_at_a_time_in_any_thread() {
         static VALUES: Leases<i32, Vec<i32>> = Leases::new();
-        assert_eq!(VALUES.lease(1).err(), Some(Missing::Absent));
+        assert_eq!(VALUES.lease(1).err(), Some(Unavailable::Absent));
         let mut first = VALUES.lease_or_reserve(1).unwrap();
-        assert_eq!(VALUES.lease(1).err(), Some(Missing::InUse));
+        assert_eq!(VALUES.lease(1).err(), Some(Unavailable::InUse));
         first.value = Some(Box::new(vec![7]));
         drop(first);
         let other = thread::spawn(|| {
@@ -105,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_reserved_in_vain_is_free_again() {
+    fn a_reserved_key_without_a_value_is_free_again() {
         static VALUES: Leases<(), i32> = Leases::new();
         drop(VALUES.lease_or_reserve(()).unwrap());
-        assert_eq!(VALUES.lease(()).err(), Some(Missing::Absent));
+        assert_eq!(VALUES.lease(()).err(), Some(Unavailable::Absent));
     }
 }

@@ -1,6 +1,6 @@
 //! The user's memory of a member, element by element, as the data groups read and write it.
 
-use crate::capi::fenix::streaming;
+use super::streaming;
 use crate::comm::Result;
 use crate::comm::mpi::Datatype;
 use crate::fenix::{Source, Target};
@@ -8,25 +8,25 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ptr;
 
-/// What a rank said of a member besides its count. A member that came back after a failure has neither.
-pub(in crate::capi) struct Memory {
+/// The buffer and the datatype of a member on this rank. A member that came back after a failure has neither.
+pub(in crate::capi) struct UserMemory {
     pub(in crate::capi) buffer: *mut u8,
-    /// Without one, packed elements lie side by side.
+    /// Without one, the buffer holds packed elements.
     pub(in crate::capi) datatype: Option<Datatype>,
 }
 
 /// The memory of all members of a group.
 #[derive(Default)]
-pub(in crate::capi) struct Memories(BTreeMap<i32, Memory>);
+pub(in crate::capi) struct UserMemories(BTreeMap<i32, UserMemory>);
 
-impl Memories {
-    /// Unknown if the member came back after a failure.
-    pub(in crate::capi) fn of(&self, member: i32) -> &Memory {
-        self.0.get(&member).unwrap_or(&Memory::UNKNOWN)
+impl UserMemories {
+    /// [`UserMemory::UNKNOWN`] if the member came back after a failure.
+    pub(in crate::capi) fn of(&self, member: i32) -> &UserMemory {
+        self.0.get(&member).unwrap_or(&UserMemory::UNKNOWN)
     }
 
-    pub(in crate::capi) fn of_mut(&mut self, member: i32) -> &mut Memory {
-        self.0.entry(member).or_insert(Memory::UNKNOWN)
+    pub(in crate::capi) fn of_mut(&mut self, member: i32) -> &mut UserMemory {
+        self.0.entry(member).or_insert(UserMemory::UNKNOWN)
     }
 
     pub(in crate::capi) fn remove(&mut self, member: i32) {
@@ -34,13 +34,13 @@ impl Memories {
     }
 }
 
-impl Memory {
-    const UNKNOWN: Memory = Memory {
+impl UserMemory {
+    const UNKNOWN: UserMemory = UserMemory {
         buffer: ptr::null_mut(),
         datatype: None,
     };
 
-    /// What is written to a `buffer` that is NULL goes nowhere.
+    /// Writes to a NULL `buffer` are ignored.
     ///
     /// # Safety
     /// `buffer` has the elements that will be read or written, and nobody else uses them meanwhile.
@@ -56,23 +56,23 @@ impl Memory {
 
 /// Elements of a buffer, seen as packed bytes.
 ///
-/// MPI packs whole elements only, so one of which a part is wanted is kept packed until another is.
+/// MPI packs whole elements only: one that is accessed in parts stays packed until another one is accessed.
 pub(in crate::capi) struct Elements<'a> {
     buffer: *mut u8,
-    /// Absent where packed and unpacked are the same.
+    /// Absent if the elements are dense: packed and unpacked are the same.
     datatype: Option<&'a Datatype>,
-    open: RefCell<Option<Open>>,
+    open: RefCell<Option<OpenElement>>,
     outcome: RefCell<Result<()>>,
 }
 
-struct Open {
+struct OpenElement {
     index: u64,
     packed: Vec<u8>,
     changed: bool,
 }
 
-/// A stretch of packed bytes: whole elements, or a part of one.
-enum Stretch {
+/// A span of packed bytes: whole elements, or a part of one.
+enum ElementSpan {
     Whole {
         index: u64,
         length: usize,
@@ -84,16 +84,16 @@ enum Stretch {
     },
 }
 
-/// The first stretch of `length` bytes from `offset` on.
-fn first_stretch(offset: u64, length: usize, size: u64) -> Stretch {
+/// The first span of `length` bytes from `offset` on.
+fn first_span(offset: u64, length: usize, size: u64) -> ElementSpan {
     let (index, at) = (offset / size, (offset % size) as usize);
     let whole = length - length % size as usize;
     match at == 0 && whole > 0 {
-        true => Stretch::Whole {
+        true => ElementSpan::Whole {
             index,
             length: whole,
         },
-        false => Stretch::Part {
+        false => ElementSpan::Part {
             index,
             at,
             length: length.min(size as usize - at),
@@ -102,7 +102,7 @@ fn first_stretch(offset: u64, length: usize, size: u64) -> Stretch {
 }
 
 impl Elements<'_> {
-    /// Writes back what is still packed, and tells whether MPI could pack everything.
+    /// Writes back the element that is still packed, and tells whether MPI could pack everything.
     pub(in crate::capi) fn finish(self) -> Result<()> {
         self.close();
         self.outcome.into_inner()
@@ -123,14 +123,14 @@ impl Elements<'_> {
         }
     }
 
-    fn with_open(&self, kind: &Datatype, index: u64, work: impl FnOnce(&mut Open)) {
-        let is_open = |open: &Option<Open>| open.as_ref().is_some_and(|o| o.index == index);
+    fn with_open(&self, kind: &Datatype, index: u64, work: impl FnOnce(&mut OpenElement)) {
+        let is_open = |open: &Option<OpenElement>| open.as_ref().is_some_and(|o| o.index == index);
         if !is_open(&self.open.borrow()) {
             self.close();
             let mut packed = vec![0; kind.size() as usize];
             // SAFETY: promised to `elements`.
             self.note(unsafe { kind.pack(self.buffer, index, &mut packed) });
-            *self.open.borrow_mut() = Some(Open {
+            *self.open.borrow_mut() = Some(OpenElement {
                 index,
                 packed,
                 changed: false,
@@ -151,13 +151,13 @@ impl Source for Elements<'_> {
             return unsafe { ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) };
         };
         while !into.is_empty() {
-            let length = match first_stretch(offset, into.len(), kind.size()) {
-                Stretch::Whole { index, length } => {
+            let length = match first_span(offset, into.len(), kind.size()) {
+                ElementSpan::Whole { index, length } => {
                     // SAFETY: promised to `elements`.
                     self.note(unsafe { kind.pack(self.buffer, index, &mut into[..length]) });
                     length
                 }
-                Stretch::Part { index, at, length } => {
+                ElementSpan::Part { index, at, length } => {
                     self.with_open(kind, index, |open| {
                         into[..length].copy_from_slice(&open.packed[at..][..length]);
                     });
@@ -182,14 +182,14 @@ impl Target for Elements<'_> {
             return unsafe { streaming::copy(bytes, to) };
         };
         while !bytes.is_empty() {
-            let length = match first_stretch(offset, bytes.len(), kind.size()) {
-                Stretch::Whole { index, length } => {
+            let length = match first_span(offset, bytes.len(), kind.size()) {
+                ElementSpan::Whole { index, length } => {
                     self.close();
                     // SAFETY: promised to `elements`.
                     self.note(unsafe { kind.unpack(self.buffer, index, &bytes[..length]) });
                     length
                 }
-                Stretch::Part { index, at, length } => {
+                ElementSpan::Part { index, at, length } => {
                     self.with_open(kind, index, |open| {
                         open.packed[at..][..length].copy_from_slice(&bytes[..length]);
                         open.changed = true;

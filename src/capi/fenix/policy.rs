@@ -1,6 +1,6 @@
 //! Redundancy policies of data groups, as C gives and gets them.
 
-use crate::capi::fenix::errors::natural;
+use super::errors::natural;
 use crate::capi::stanchion::fenix::{
     STANCHION_FENIX_POLICY_PLACED, declared_path, stanchion_fenix_placed,
 };
@@ -31,7 +31,7 @@ pub(in crate::capi) unsafe fn protection(name: c_int, value: *const c_void) -> R
     }
     match name {
         // SAFETY: what the caller gives with this name.
-        STANCHION_FENIX_POLICY_PLACED => unsafe { placed(&*value.cast()) },
+        STANCHION_FENIX_POLICY_PLACED => placed(unsafe { &*value.cast() }),
         // SAFETY: as above.
         _ => unsafe { Ok((raid(value.cast())?, declared_path()?)) },
     }
@@ -63,7 +63,7 @@ fn no_mode(mode: c_int) -> Error {
 }
 
 /// Ranks of placed sets are as far from each other as can be, so there is no separation.
-unsafe fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
+fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
     let policy = match given.mode {
         COPY_MODE => Policy::Copy { separation: 1 },
         PARITY_MODE => Policy::Parity {
@@ -72,8 +72,7 @@ unsafe fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
         },
         mode => return Err(no_mode(mode)),
     };
-    // SAFETY: arguments of the caller.
-    Ok((policy, Some(unsafe { given.path_or_own() }?)))
+    Ok((policy, Some(given.path_or_own()?)))
 }
 
 /// The values that the policy was given with.

@@ -2,43 +2,38 @@
 //!
 //! What a program asks between Fenix_Init and Fenix_Finalize.
 
-use crate::capi::fenix::errors::{FENIX_ERROR_CANCELLED, FENIX_SUCCESS};
-use crate::capi::fenix::recovery::{MUTED, end, is_initialized, status, with};
-use crate::capi::{error, guard, ptr};
+use super::errors::{FENIX_ERROR_CANCELLED, FENIX_SUCCESS, put};
+use super::recovery::{MUTED, end, is_initialized, status, with};
+use crate::capi::boundary::{InOut, Out};
+use crate::capi::{error, guard};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use crate::comm::ulfm;
 use crate::fenix::Error;
 use crate::fenix::process::{Meeting, Met, Trouble};
 use std::ffi::{c_int, c_void};
 
-pub use crate::capi::fenix::recovery::{Commit, agree_commit};
-
-/// Tests of a request before it counts as lost.
+/// MPI may need several tests to see that a request has ended; after this many it counts as lost.
 const TESTS: usize = 100;
 
-/// Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
+/// Tells whether Fenix_Init has been called and Fenix_Finalize has not. May be called at any time.
 ///
 /// # Returns
 /// 0, and 1 or 0 in `flag`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_Initialized(flag: *mut c_int) -> c_int {
+pub extern "C" fn Fenix_Initialized(flag: Out<c_int>) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        match unsafe { ptr::store(flag, is_initialized().into()) } {
-            true => Ok(FENIX_SUCCESS),
-            false => Err(Error::Null("flag")),
-        }
+        put("flag", flag, is_initialized().into())?;
+        Ok(FENIX_SUCCESS)
     })
 }
 
-/// Registers a function to be called after each recovery on the ranks that survived, before they go on. The last one
-/// registered is called first. It is given the repaired communicator, what Fenix_Init has put in `error`, and
-/// `callback_data`.
+/// Registers a function that surviving ranks call after each recovery, before they go on. The last one registered is
+/// called first. Its arguments are the repaired communicator, what Fenix_Init has put in `error`, and `callback_data`.
 ///
 /// # Returns
 /// 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_Callback_register(
+pub extern "C" fn Fenix_Callback_register(
     recover: Option<unsafe extern "C" fn(comm: MPI_Comm, error: c_int, data: *mut c_void)>,
     callback_data: *mut c_void,
 ) -> c_int {
@@ -65,8 +60,8 @@ pub extern "C" fn Fenix_Callback_pop() -> c_int {
     })
 }
 
-/// Looks for failed ranks of the resilient communicator, without waiting; with `do_recovery` recovers from them, as
-/// an MPI call that meets them does.
+/// Looks for failed ranks of the resilient communicator, without waiting. With `do_recovery` it recovers from them, as an
+/// MPI call that meets them does.
 ///
 /// # Returns
 /// MPI_SUCCESS, or the code that MPI has for the failure; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
@@ -93,29 +88,23 @@ pub extern "C" fn Fenix_Process_detect_failures(do_recovery: c_int) -> c_int {
 /// # Returns
 /// 0, and their number in `count`; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_get_number_of_ranks_with_role(
-    role: c_int,
-    count: *mut c_int,
-) -> c_int {
+pub extern "C" fn Fenix_get_number_of_ranks_with_role(role: c_int, count: Out<c_int>) -> c_int {
     status(|| {
         with(|state| {
             let roles = (0..state.process.active()).filter_map(|rank| state.process.role(rank));
             let having = roles.filter(|&found| c_int::from(found) == role).count();
-            // SAFETY: arguments of the caller.
-            match unsafe { ptr::store(count, having as c_int) } {
-                true => Ok(FENIX_SUCCESS),
-                false => Err(Error::Null("count")),
-            }
+            put("count", count, having as c_int)?;
+            Ok(FENIX_SUCCESS)
         })
     })
 }
 
-/// The role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
+/// Gets the role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
 ///
 /// # Returns
 /// 0, and the role in `role`; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_NOCATEGORY if there is no such rank.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_get_role(comm: MPI_Comm, rank: c_int, role: *mut c_int) -> c_int {
+pub extern "C" fn Fenix_get_role(comm: MPI_Comm, rank: c_int, role: Out<c_int>) -> c_int {
     status(|| {
         with(|state| {
             let found = mpi::rank_in(comm, rank, state.user()?)?;
@@ -124,31 +113,24 @@ pub unsafe extern "C" fn Fenix_get_role(comm: MPI_Comm, rank: c_int, role: *mut 
                 what: "the rank",
                 value: rank.into(),
             })?;
-            // SAFETY: arguments of the caller.
-            match unsafe { ptr::store(role, known.into()) } {
-                true => Ok(FENIX_SUCCESS),
-                false => Err(Error::Null("role")),
-            }
+            put("role", role, known.into())?;
+            Ok(FENIX_SUCCESS)
         })
     })
 }
 
-/// The processes that were lost in the last repair, ascending, as the ranks they had before it; spares are counted
+/// Lists the processes that the last repair has lost, ascending, by the ranks they had before it; spares are counted
 /// after the ranks of the resilient communicator.
 ///
 /// # Returns
 /// Their number, and in `fail_list` an array that belongs to the library and lives until the next repair;
 /// FENIX_ERROR_UNINITIALIZED before Fenix_Init.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_Process_fail_list(fail_list: *mut *mut c_int) -> c_int {
+pub extern "C" fn Fenix_Process_fail_list(fail_list: Out<*mut c_int>) -> c_int {
     status(|| {
         with(|state| {
-            let list = state.failed.as_mut_ptr();
-            // SAFETY: arguments of the caller.
-            match unsafe { ptr::store(fail_list, list) } {
-                true => Ok(state.failed.len() as c_int),
-                false => Err(Error::Null("fail_list")),
-            }
+            put("fail_list", fail_list, state.failed.as_mut_ptr())?;
+            Ok(state.failed.len() as c_int)
         })
     })
 }
@@ -158,17 +140,20 @@ pub unsafe extern "C" fn Fenix_Process_fail_list(fail_list: *mut *mut c_int) -> 
 /// # Returns
 /// 0 if it has completed, 1 if a failure has ended it or it is not known to have completed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn Fenix_check_cancelled(
-    request: *mut MPI_Request,
-    status: *mut MPI_Status,
+pub extern "C" fn Fenix_check_cancelled(
+    request: InOut<MPI_Request>,
+    status: Out<MPI_Status>,
 ) -> c_int {
     guard(1, || {
         if request.is_null() {
             return 1;
         }
         let muted = MUTED.replace(true);
-        // SAFETY: arguments of the caller. MPI may need to be asked more than once.
-        let ended = (0..TESTS).find_map(|_| unsafe { mpi::test(request, status) });
+        let test = || {
+            // SAFETY: a request of the caller, and NULL or room for its status.
+            unsafe { mpi::test(request.as_ptr(), status.as_ptr()) }
+        };
+        let ended = (0..TESTS).find_map(|_| test());
         MUTED.set(muted);
         ended.is_none_or(ulfm::is_failure).into()
     })
@@ -177,13 +162,13 @@ pub unsafe extern "C" fn Fenix_check_cancelled(
 /// Ends the use of Fenix; spares that were not needed leave Fenix_Init, finalize MPI and exit.
 ///
 /// # Returns
-/// 0; FENIX_ERROR_CANCELLED, only without a jump, if a failure has come before all ranks were here: Fenix goes on after
-/// the recovery, this rank goes back to work like the others and calls Fenix_Finalize again;
-/// FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
+/// 0; FENIX_ERROR_CANCELLED, only with NO_JUMP, if a rank failed before all had called this: after the recovery this rank
+/// goes back to work like the others and calls Fenix_Finalize again; FENIX_ERROR_UNINITIALIZED before Fenix_Init;
+/// FENIX_ERROR_INTERN if an earlier recovery was given up.
 ///
 /// # Collective
-/// Called by all ranks of the resilient communicator. If one of them fails while others are still at work, this recovers
-/// like any other call; one that fails when all others are here is not replaced.
+/// Called by all ranks of the resilient communicator. If a rank fails while others are still at work, this recovers like
+/// any other call; a rank that fails after all others have called this is not replaced.
 #[unsafe(no_mangle)]
 pub extern "C" fn Fenix_Finalize() -> c_int {
     status(|| {

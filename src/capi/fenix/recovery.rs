@@ -1,14 +1,15 @@
 //! Process recovery between MPI's error handler and the user's program.
 //!
-//! The macro Fenix_Init, the error handler, the jump and the callbacks are C (`src/shim/fenix_mpi.c`), which asks
-//! the functions here. A recovery runs to its end in Rust; then C resumes the user's program with no Rust frame on
-//! the stack. All threads know the state, one at a time uses it. Only the thread that called Fenix_Init recovers, since
-//! only it may jump there: what other threads meet comes back to them as an error code.
+//! The macro Fenix_Init, the error handler, the jump and the callbacks are C (`src/shim/fenix_mpi.c`), which calls the
+//! functions here. A recovery runs to its end in Rust; then C resumes the user's program with no Rust frame on the stack.
+//! All threads share the state, one at a time uses it. Only the thread that called Fenix_Init recovers, since only it may
+//! jump there: other threads get an error code.
 
-use crate::capi::fenix::errors::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
-use crate::capi::fenix::lease::{Lease, Leases, Missing};
-use crate::capi::fenix::registry::{detach_groups, drop_groups};
-use crate::capi::{error, guard, ptr};
+use super::errors::{FENIX_ERROR_INTERN, FENIX_ERROR_NOCATEGORY, FENIX_SUCCESS, code};
+use super::lease::{Lease, Leases, Unavailable};
+use super::registry::{detach_groups, drop_groups};
+use crate::capi::boundary::{In, Out};
+use crate::capi::{error, guard};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
 use crate::comm::ulfm;
 use crate::comm::{Comm, Op};
@@ -39,12 +40,12 @@ pub(in crate::capi) type callback =
 /// What Fenix_Init was given, as the shim passes it on.
 #[repr(C)]
 pub struct FenixStart {
-    role: *mut c_int,
+    role: Out<'static, c_int>,
     comm: MPI_Comm,
-    newcomm: *mut MPI_Comm,
+    newcomm: Out<'static, MPI_Comm>,
     spares: c_int,
     spawn: c_int,
-    error: *mut c_int,
+    error: Out<'static, c_int>,
     handler: MPI_Errhandler,
     no_jump: c_int,
     prints: c_int,
@@ -61,14 +62,14 @@ pub struct FenixCallback {
     data: *mut c_void,
 }
 
-pub(in crate::capi) struct State {
+pub(in crate::capi) struct Recovery {
     pub(in crate::capi) process: Process<MpiComm>,
     /// The number of the thread that called Fenix_Init.
     owner: u64,
-    /// The user's variables, written at every recovery.
-    role: *mut c_int,
-    newcomm: *mut MPI_Comm,
-    error: *mut c_int,
+    /// The user's variables, which live on: every recovery writes them.
+    role: Out<'static, c_int>,
+    newcomm: Out<'static, MPI_Comm>,
+    error: Out<'static, c_int>,
     no_jump: bool,
     prints: bool,
     resume: *mut c_void,
@@ -80,12 +81,12 @@ pub(in crate::capi) struct State {
     /// A recovery was given up, and none is tried again.
     pub(in crate::capi) broken: bool,
     result: c_int,
-    /// What a call of Fenix_Init too many comes to.
+    /// Error code for a repeated Fenix_Init.
     refused: Option<c_int>,
     pub(in crate::capi) failed: Vec<c_int>,
 }
 
-static STATE: Leases<(), State> = Leases::new();
+static STATE: Leases<(), Recovery> = Leases::new();
 static INITS: AtomicU64 = AtomicU64::new(0);
 
 // None of them has a destructor, so that they can be used until the process has ended.
@@ -97,22 +98,22 @@ thread_local! {
     static INIT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Between two looks at a state that another thread is using.
-const TURN: Duration = Duration::from_micros(50);
+/// How long to wait before looking again at a state that another thread is using.
+const POLL: Duration = Duration::from_micros(50);
 
 /// Waits for other threads to be done with the state.
-fn lease() -> Result<Lease<(), State>> {
+fn lease() -> Result<Lease<(), Recovery>> {
     loop {
         match STATE.lease(()) {
             Ok(lease) => return Ok(lease),
-            Err(Missing::Absent) => return Err(Error::Uninitialized),
-            Err(Missing::InUse) if INSIDE.get() => return Err(Error::InUse("Fenix")),
-            Err(Missing::InUse) => sleep(TURN),
+            Err(Unavailable::Absent) => return Err(Error::Uninitialized),
+            Err(Unavailable::InUse) if INSIDE.get() => return Err(Error::InUse("Fenix")),
+            Err(Unavailable::InUse) => sleep(POLL),
         }
     }
 }
 
-pub(in crate::capi) fn with<T>(body: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+pub(in crate::capi) fn with<T>(body: impl FnOnce(&mut Recovery) -> Result<T>) -> Result<T> {
     let mut lease = lease()?;
     let state = lease.value.as_mut().ok_or(Error::Uninitialized)?;
     mpi::check_running()?;
@@ -152,7 +153,7 @@ impl From<Role> for c_int {
     }
 }
 
-impl State {
+impl Recovery {
     fn own_role(&self) -> c_int {
         self.process.own_role().unwrap_or(Role::Initial).into()
     }
@@ -169,12 +170,9 @@ impl State {
         }
         self.failed = self.process.failed().iter().map(|&f| f as c_int).collect();
         let user = self.user().unwrap_or(mpi::null_comm());
-        // SAFETY: the user's variables, which Fenix_Init was given for this.
-        unsafe {
-            ptr::store(self.newcomm, user);
-            ptr::store(self.role, self.own_role());
-            ptr::store(self.error, self.result);
-        }
+        self.newcomm.set(user);
+        self.role.set(self.own_role());
+        self.error.set(self.result);
     }
 
     fn recover(&mut self, comm: MPI_Comm, constructs: bool) {
@@ -210,12 +208,12 @@ impl State {
 /// # Returns
 /// The role, or what a spare does instead.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int {
+pub extern "C" fn inner_fenix_preinit(start: In<FenixStart>) -> c_int {
     guard(FENIX_SUCCESS, || {
-        // SAFETY: the shim gives its own variable.
-        let start = unsafe { &*start };
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(start.error, FENIX_SUCCESS) };
+        let Some(start) = start.get() else {
+            return FENIX_SUCCESS;
+        };
+        start.error.set(FENIX_SUCCESS);
         let begun = match is_initialized() {
             true => Err(Error::Number {
                 what: "the number of calls of Fenix_Init",
@@ -225,9 +223,8 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
         };
         begun.unwrap_or_else(|cause| {
             let failed = remembered(cause);
-            // SAFETY: arguments of the caller.
-            unsafe { ptr::store(start.error, failed) };
-            let refuse = |state: &mut State| {
+            start.error.set(failed);
+            let refuse = |state: &mut Recovery| {
                 state.refused = Some(failed);
                 Ok(state.own_role())
             };
@@ -238,8 +235,7 @@ pub unsafe extern "C" fn inner_fenix_preinit(start: *const FenixStart) -> c_int 
 
 fn begin(start: &FenixStart) -> Result<c_int> {
     mpi::set_resilient_handler(start.handler);
-    // SAFETY: arguments of the caller.
-    unsafe { ptr::store(start.newcomm, mpi::null_comm()) };
+    start.newcomm.set(mpi::null_comm());
     let (mut process, mut result) = first_world(start)?;
     if start.spawn != 0 {
         error::remember("Fenix_Init: spawning new processes is not possible, only spares are used");
@@ -258,7 +254,7 @@ fn begin(start: &FenixStart) -> Result<c_int> {
             }
         }
     }
-    let mut state = State {
+    let mut state = Recovery {
         process,
         owner: INITS.fetch_add(1, Ordering::Relaxed) + 1,
         role: start.role,
@@ -301,14 +297,13 @@ fn first_world(start: &FenixStart) -> Result<(Process<MpiComm>, c_int)> {
     }
 }
 
-/// Fenix_Init, or a recovery, is at its end: from here on errors may jump.
+/// Ends Fenix_Init, or a recovery: from here on errors may jump.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn inner_fenix_postinit(error: *mut c_int) {
+pub extern "C" fn inner_fenix_postinit(error: Out<c_int>) {
     guard((), || {
         let _ = with(|state| {
             state.running = true;
-            // SAFETY: arguments of the caller.
-            unsafe { ptr::store(error, state.refused.take().unwrap_or(state.result)) };
+            error.set(state.refused.take().unwrap_or(state.result));
             Ok(())
         });
     })
@@ -319,29 +314,26 @@ pub unsafe extern "C" fn inner_fenix_postinit(error: *mut c_int) {
 /// # Returns
 /// 0 if there is none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn inner_fenix_next_callback(next: *mut FenixCallback) -> c_int {
-    let taken = |state: &mut State| {
+pub extern "C" fn inner_fenix_next_callback(next: Out<FenixCallback>) -> c_int {
+    let taken = |state: &mut Recovery| {
         state.due = state.due.min(state.callbacks.len());
         let last = state.due.checked_sub(1).ok_or(Error::NoCallback)?;
         state.due = last;
         let (function, data) = state.callbacks[last];
         let comm = state.user()?;
         let error = state.result;
-        // SAFETY: the shim gives its own variable.
-        unsafe {
-            next.write(FenixCallback {
-                function,
-                comm,
-                error,
-                data,
-            })
-        };
+        next.set(FenixCallback {
+            function,
+            comm,
+            error,
+            data,
+        });
         Ok(())
     };
     guard(0, || with(taken).is_ok().into())
 }
 
-/// Where Fenix_Init told to jump to.
+/// Where Fenix_Init said to jump to.
 #[unsafe(no_mangle)]
 pub extern "C" fn inner_fenix_resume() -> *mut c_void {
     guard(null_mut(), || {
@@ -349,8 +341,8 @@ pub extern "C" fn inner_fenix_resume() -> *mut c_void {
     })
 }
 
-/// An error has come up on a resilient communicator: recovers if a process has failed. `constructs` if the call that met
-/// it makes a communicator.
+/// Handles an error on a resilient communicator: recovers if a process has failed. `constructs` if the call that met it
+/// makes a communicator.
 ///
 /// # Returns
 /// What C does next.
@@ -364,8 +356,8 @@ pub extern "C" fn inner_fenix_on_error(comm: MPI_Comm, code: c_int, constructs: 
     })
 }
 
-fn handled(state: &mut State, comm: MPI_Comm, code: c_int, constructs: bool) -> c_int {
-    // What was repaired already is not repaired again.
+fn handled(state: &mut Recovery, comm: MPI_Comm, code: c_int, constructs: bool) -> c_int {
+    // A communicator of before the last repair: that failure is repaired already.
     let stale = ulfm::is_stale(comm);
     if !state.running || state.broken || stale || state.owner != INIT.get() {
         return NOTHING;
@@ -395,11 +387,11 @@ pub enum Commit {
     Recovers,
 }
 
-/// Meets all ranks of a group before a commit. A failure that shows is noted for `stanchion_raised`.
+/// Meets all ranks of a group before a commit. A failure that is seen is noted for `stanchion_raised`.
 ///
-/// A group of all active ranks meets where recovery does, so that even in a failure all of them commit or none. The
-/// ranks of a smaller one are on their own: if some have committed when a failure shows, the next group_create
-/// goes back to what all have.
+/// A group of all active ranks meets where recovery does, so that even in a failure all of them commit or none. In a
+/// smaller group some ranks may have committed when a failure is seen: the next group_create goes back to the last
+/// snapshot that all have.
 ///
 /// # Collective
 /// Called by all ranks of the group; `ready` says whether this one could commit.
@@ -432,7 +424,7 @@ pub fn is_initialized() -> bool {
     STATE.contains(&())
 }
 
-/// Fenix_Finalize is at its end.
+/// Ends Fenix, in Fenix_Finalize.
 pub(in crate::capi) fn end() {
     drop_groups();
     let state = lease().ok().and_then(|mut lease| lease.value.take());

@@ -1,10 +1,10 @@
-//! The data groups of this process, by their ids, with what only the C layer knows of them: the user's
-//! memory and the numbers of requests.
+//! The data groups of this process by their ids, with what only the C layer knows of them: the user's memory and the
+//! numbers of requests.
 //!
-//! A group belongs to the thread that is in a call with it; another one that comes meanwhile is refused.
+//! A group belongs to the thread that is in a call with it; calls of other threads are refused meanwhile.
 
-use crate::capi::fenix::lease::{Leases, Missing};
-use crate::capi::fenix::memory::Memories;
+use super::lease::{Leases, Unavailable};
+use super::memory::UserMemories;
 use crate::comm::mpi::MpiComm;
 use crate::fenix::{Error, Group, Result, Settings, Ticket};
 use std::collections::BTreeMap;
@@ -12,35 +12,35 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One group, as C knows it.
-pub(in crate::capi) struct Held {
+pub(in crate::capi) struct HeldGroup {
     pub(in crate::capi) group: Group<MpiComm>,
     /// As Fenix_Data_group_create was given it.
     pub(in crate::capi) policy_name: c_int,
-    pub(in crate::capi) memory: Memories,
+    pub(in crate::capi) memory: UserMemories,
     pub(in crate::capi) requests: Requests,
-    /// How many recoveries it has heard of.
+    /// The number of recoveries when it was last used.
     recoveries: u64,
 }
 
-impl Held {
-    pub(in crate::capi) fn of(group: Group<MpiComm>, policy_name: c_int) -> Held {
-        Held {
+impl HeldGroup {
+    pub(in crate::capi) fn of(group: Group<MpiComm>, policy_name: c_int) -> HeldGroup {
+        HeldGroup {
             group,
             policy_name,
-            memory: Memories::default(),
+            memory: UserMemories::default(),
             requests: Requests::default(),
             recoveries: RECOVERIES.load(Ordering::Acquire),
         }
     }
 
-    /// Creates the group again.
+    /// Creates the group again after a failure.
     pub(in crate::capi) fn renew(&mut self, comm: MpiComm, settings: Settings) -> Result<()> {
         self.requests.forget();
         self.group.renew(comm, settings)
     }
 
-    /// After a recovery: the group keeps its snapshots until it is created again.
-    fn keep_up(&mut self) {
+    /// Detaches the group if there was a recovery since its last use: it keeps its snapshots until it is created again.
+    fn detach_if_recovered(&mut self) {
         let recoveries = RECOVERIES.load(Ordering::Acquire);
         if recoveries != self.recoveries {
             self.recoveries = recoveries;
@@ -50,7 +50,7 @@ impl Held {
     }
 }
 
-/// Stores under way by the number of their request; a request for all members has several of them.
+/// Stores under way by the number of their request; one for all members has several.
 #[derive(Default)]
 pub(in crate::capi) struct Requests {
     under_way: BTreeMap<u32, Vec<Ticket>>,
@@ -89,23 +89,23 @@ impl Requests {
     }
 }
 
-static GROUPS: Leases<i32, Held> = Leases::new();
+static GROUPS: Leases<i32, HeldGroup> = Leases::new();
 static RECOVERIES: AtomicU64 = AtomicU64::new(0);
 
-fn missing(id: i32, why: Missing) -> Error {
+fn missing(id: i32, why: Unavailable) -> Error {
     match why {
-        Missing::Absent => Error::NoSuchGroup(id),
-        Missing::InUse => Error::InUse("this data group"),
+        Unavailable::Absent => Error::NoSuchGroup(id),
+        Unavailable::InUse => Error::InUse("this data group"),
     }
 }
 
 pub(in crate::capi) fn with_group<T>(
     id: i32,
-    work: impl FnOnce(&mut Held) -> Result<T>,
+    work: impl FnOnce(&mut HeldGroup) -> Result<T>,
 ) -> Result<T> {
     let mut lease = GROUPS.lease(id).map_err(|why| missing(id, why))?;
     let held = lease.value.as_mut().ok_or(Error::NoSuchGroup(id))?;
-    held.keep_up();
+    held.detach_if_recovered();
     work(held)
 }
 
@@ -123,13 +123,13 @@ pub(in crate::capi) fn create_group(
     let mut lease = lease.map_err(|why| missing(id, why))?;
     match &mut lease.value {
         Some(held) => {
-            held.keep_up();
+            held.detach_if_recovered();
             held.renew(comm, settings)?;
             held.policy_name = policy_name;
         }
         None => {
             let made = Group::create(None, comm, settings)?;
-            lease.value = Some(Box::new(Held::of(made, policy_name)));
+            lease.value = Some(Box::new(HeldGroup::of(made, policy_name)));
         }
     }
     Ok(())
@@ -141,7 +141,7 @@ pub(in crate::capi) fn delete_group(id: i32) -> Result<()> {
     Ok(())
 }
 
-/// After a failure. A group that another thread is using hears of it when it is used next.
+/// After a failure. A group that another thread is using is detached at its next use.
 pub(in crate::capi) fn detach_groups() {
     RECOVERIES.fetch_add(1, Ordering::AcqRel);
     for id in GROUPS.keys() {
@@ -149,7 +149,7 @@ pub(in crate::capi) fn detach_groups() {
     }
 }
 
-/// At the end.
+/// In Fenix_Finalize.
 pub(in crate::capi) fn drop_groups() {
     for id in GROUPS.keys() {
         let _ = delete_group(id);

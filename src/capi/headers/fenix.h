@@ -100,11 +100,15 @@ typedef struct {
 
 //CHAPTER process
 //CHAPTER groups
+//CHAPTER members
+//CHAPTER subsets
 /* All elements of a member, and none. */
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 
 //CHAPTER store
+//CHAPTER commit
+//CHAPTER restore
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -4,8 +4,8 @@
  * Functions return REDSET_SUCCESS or another number; stanchion_last_error() in stanchion.h then tells
  * why. Collective functions return the same code on all ranks and use a private duplicate of the
  * communicator. Programs with MPI define REDSET_ENABLE_MPI before they include this, as the CMake and
- * pkg-config packages do for them. Without MPI there are only the functions from
- * redset_filelist_release on.
+ * pkg-config packages do for them. Without MPI there are only the chapters
+ * Filelists and Rebuild.
  *
  * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/*.rs. */
 #ifndef REDSET_H
@@ -40,7 +40,10 @@ extern "C" {
 typedef void* redset;
 typedef void* redset_filelist;
 
+//CHAPTER library
 //CHAPTER descriptors
+//CHAPTER apply
+//CHAPTER filelists
 //CHAPTER rebuild
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,31 +1,27 @@
 //! Names of redset that no public header declares. Upstream's own test programs use them; nothing else should.
 
-use crate::capi::redset::rebuild::{REDSET_FAILURE, REDSET_SUCCESS};
-use crate::capi::{guard, ptr};
+use super::{REDSET_FAILURE, REDSET_SUCCESS};
+use crate::capi::boundary::{Out, Text};
+use crate::capi::guard;
 use crate::storage;
-use std::ffi::{c_char, c_int, c_ulong};
+use std::ffi::{c_int, c_ulong};
 
 /// What is read at once.
 const BLOCK: usize = 1 << 18;
 
 /// As stat(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn redset_stat(file: *const c_char, statbuf: *mut libc::stat) -> c_int {
-    // SAFETY: arguments of the caller; libc refuses NULL.
-    unsafe { libc::stat(file, statbuf) }
+pub extern "C" fn redset_stat(file: Text, statbuf: Out<libc::stat>) -> c_int {
+    // SAFETY: NULL, or a string and room for the answer; the kernel refuses NULL.
+    unsafe { libc::stat(file.as_ptr(), statbuf.as_ptr()) }
 }
 
-/// The CRC32 of a file.
+/// The CRC-32 of a file.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn redset_crc32(filename: *const c_char, crc: *mut c_ulong) -> c_int {
+pub extern "C" fn redset_crc32(filename: Text, crc: Out<c_ulong>) -> c_int {
     guard(REDSET_FAILURE, || {
-        // SAFETY: arguments of the caller.
-        let path = unsafe { ptr::path(filename) };
-        let Some(sum) = path.and_then(|path| crc_of(path).ok()) else {
-            return REDSET_FAILURE;
-        };
-        // SAFETY: as above.
-        match unsafe { ptr::store(crc, c_ulong::from(sum)) } {
+        let sum = filename.path().and_then(|path| crc_of(path).ok());
+        match sum.is_some_and(|sum| crc.set(sum.into())) {
             true => REDSET_SUCCESS,
             false => REDSET_FAILURE,
         }

@@ -1,11 +1,11 @@
 //! # Fenix
 //!
-//! What the library adds to Fenix.
+//! Checksums of data groups in memory.
 
-use crate::capi::ptr;
+use crate::capi::boundary::Text;
 use crate::failure_domain::topology;
 use crate::fenix::{Error, Result};
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,17 +15,16 @@ pub(in crate::capi) const STANCHION_FENIX_POLICY_PLACED: c_int = 113;
 /// As `stanchion.h` declares it.
 #[repr(C)]
 #[allow(non_camel_case_types)]
-pub struct stanchion_fenix_placed {
+pub struct stanchion_fenix_placed<'a> {
     pub(in crate::capi) mode: c_int,
     pub(in crate::capi) set_size: c_int,
-    path: *const c_char,
+    path: Text<'a>,
 }
 
-impl stanchion_fenix_placed {
+impl stanchion_fenix_placed<'_> {
     /// The path of this rank: that of the caller, of the environment, or the name of the host.
-    pub(in crate::capi) unsafe fn path_or_own(&self) -> Result<String> {
-        // SAFETY: arguments of the caller.
-        match unsafe { ptr::text(self.path) } {
+    pub(in crate::capi) fn path_or_own(&self) -> Result<String> {
+        match self.path.get() {
             Some(path) => match path.to_str() {
                 Ok(path) => Ok(path.to_owned()),
                 Err(_) => Err(Error::Policy("the path is not UTF-8".into())),
@@ -58,12 +57,12 @@ pub(in crate::capi) fn checksums() -> bool {
     setting().load(Ordering::Relaxed)
 }
 
-/// Lets data groups of Fenix that are created from now on keep checksums (1) or not (0, the default): what a
-/// restore brings back is compared with them, and a share that is damaged counts as lost. Before the first
-/// call the environment variable STANCHION_FENIX_CHECKSUM decides. To be the same on all ranks.
+/// Makes data groups of Fenix that are created from now on keep checksums (1) or not (0, the default). A restore compares
+/// what it reads with them; damaged data counts as lost. Until the first call the environment variable
+/// STANCHION_FENIX_CHECKSUM decides. The setting must be the same on all ranks.
 ///
 /// # Returns
-/// The setting until now.
+/// The previous setting.
 #[cfg(feature = "mpi")]
 #[unsafe(no_mangle)]
 pub extern "C" fn stanchion_fenix_checksums(on: c_int) -> c_int {

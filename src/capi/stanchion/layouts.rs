@@ -1,25 +1,24 @@
 //! # Layouts
 //!
-//! Layouts over trees of failure domains, their maps and their verdicts.
+//! A layout places the units of parity groups on the targets of a tree: maps both ways, and which failures it survives.
 
-use std::ffi::c_int;
-
-use crate::capi::stanchion::trees::{
-    fdt_attr, fdt_domain, fdt_t, give, list, settings, status, store, store_all, tree as tree_of,
-};
-use crate::capi::{guard, handle};
+use super::trees::{fdt_attr, fdt_domain, fdt_t, hand_out, list, put, settings, status, tree_of};
+use crate::capi::boundary::{Array, Handle, In, InOut, Opaque, Out, OutArray};
+use crate::capi::guard;
 use crate::failure_domain::{
     Domain, Error, File, Layout, Place, Result, Source, Symmetric, Test, Units, Verdict,
 };
+use std::ffi::c_int;
 
-/// A layout over a tree.
-#[repr(C)]
+/// A layout, as C holds it.
 #[allow(non_camel_case_types)]
-pub struct fdt_layout_t {
-    _opaque: [u8; 0],
+pub type fdt_layout_t = Handle<Layout>;
+
+impl Opaque for Layout {
+    const MAGIC: u64 = 0x4644_5f4c_4159_4f00;
 }
 
-/// As `stanchion.h` declares them.
+/// As `stanchion.h` declares it, as the structs below.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -48,21 +47,12 @@ pub struct fdt_shape {
     filled: c_int,
 }
 
-impl handle::Opaque for Layout {
-    const MAGIC: u64 = 0x4644_5f4c_4159_4f00;
+fn layout_of(layout: In<'_, fdt_layout_t>) -> Result<&Layout> {
+    layout.value().ok_or(Error::Null("layout"))
 }
 
-/// # Safety
-/// `layout` is NULL or a handle.
-unsafe fn layout<'a>(layout: *const fdt_layout_t) -> Result<&'a Layout> {
-    // SAFETY: promised by the caller.
-    unsafe { handle::get(layout.cast()) }.ok_or(Error::Null("layout"))
-}
-
-/// # Safety
-/// `domains` is NULL or has `count` entries.
-unsafe fn domains(domains: *const fdt_domain, count: usize) -> Result<Vec<Domain>> {
-    // SAFETY: promised by the caller.
+fn domains(domains: Array<fdt_domain>, count: usize) -> Result<Vec<Domain>> {
+    // SAFETY: the header says that there are `count` domains.
     let domains = unsafe { list("domains", domains, count) }?;
     let domain = |domain: &fdt_domain| Domain {
         level: domain.level as usize,
@@ -81,46 +71,36 @@ impl fdt_verdict {
     }
 }
 
-/// Makes a layout: where each unit of each group goes. It holds no table, may be used by several threads at once, and
-/// is given to fdt_layout_destroy. The tree may be destroyed before.
+/// Makes a layout: where each unit of each group goes. It holds no table and may be used by several threads at once. Free
+/// it with fdt_layout_destroy; the tree may be destroyed before.
 ///
 /// # Returns
 /// 0; -ENOSPC and so on as fdt_vsymm_tree_generate; -ERANGE if a domain has more than 65535 children in mode
 /// FDT_MOTR_COMPAT.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_ft_perm_generate(
-    tree: *const fdt_t,
-    attr: *const fdt_attr,
-    out: *mut *mut fdt_layout_t,
+pub extern "C" fn fdt_ft_perm_generate(
+    tree: In<fdt_t>,
+    attr: In<fdt_attr>,
+    out: Out<InOut<fdt_layout_t>>,
 ) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        let tree = unsafe { tree_of(tree) }?;
-        // SAFETY: as above.
-        let made = Layout::new(tree.clone(), &unsafe { settings(attr, tree) }?)?;
-        // SAFETY: as above.
-        unsafe { give(made, out) }
+        let tree = tree_of(tree)?;
+        hand_out(Layout::new(tree.clone(), &settings(attr, tree)?)?, out)
     })
 }
 
-/// Gives up a layout. NULL is ignored.
+/// Frees a layout. NULL is ignored.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_destroy(layout: *mut fdt_layout_t) {
-    guard((), || {
-        // SAFETY: arguments of the caller.
-        drop(unsafe { handle::take::<Layout>(layout.cast()) })
-    });
+pub extern "C" fn fdt_layout_destroy(layout: InOut<fdt_layout_t>) {
+    // SAFETY: the caller gives the layout up.
+    guard((), || drop(unsafe { layout.take() }));
 }
 
-/// The numbers of a layout.
+/// Gets the numbers of a layout.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_get(
-    layout: *const fdt_layout_t,
-    shape: *mut fdt_shape,
-) -> c_int {
+pub extern "C" fn fdt_layout_get(layout: In<fdt_layout_t>, shape: Out<fdt_shape>) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
+        let layout = layout_of(layout)?;
         let (rows, groups) = layout.tile();
         let targets = layout.tree().leaf_count() as u64;
         let symmetric = layout.plan().symmetric();
@@ -133,23 +113,21 @@ pub unsafe extern "C" fn fdt_layout_get(
             groups,
             filled: symmetric.is_none().into(),
         };
-        // SAFETY: as above.
-        unsafe { store("shape", shape, found) }?;
+        put("shape", shape, found)?;
         Ok(0)
     })
 }
 
-/// How many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels that
-/// were left out.
+/// Tells how many failures in one level a layout survives, as fdt_tolerance_max, for each level of its tree; 0 for levels
+/// that were left out.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_layout_tolerance(
-    layout: *const fdt_layout_t,
-    exact: *mut u32,
-    bound_b: *mut u32,
+pub extern "C" fn fdt_layout_tolerance(
+    layout: In<fdt_layout_t>,
+    exact: OutArray<u32>,
+    bound_b: OutArray<u32>,
 ) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
+        let layout = layout_of(layout)?;
         let tolerance = layout.tolerance()?;
         let of_all_levels = |kept: &[u32]| {
             let mut all = vec![0; layout.tree().depth()];
@@ -157,65 +135,57 @@ pub unsafe extern "C" fn fdt_layout_tolerance(
             levels.for_each(|(&level, &most)| all[level] = most);
             all
         };
-        // SAFETY: as above.
+        // SAFETY: both arrays have room for all levels of the tree.
         unsafe {
-            store_all(exact, &of_all_levels(&tolerance.exact));
-            store_all(bound_b, &of_all_levels(&tolerance.bound));
+            exact.fill(&of_all_levels(&tolerance.exact));
+            bound_b.fill(&of_all_levels(&tolerance.bound));
         }
         Ok(0)
     })
 }
 
-/// Where unit `unit` of parity group `group` is: data units come first, then parity, then spare.
+/// Finds the target and the frame of unit `unit` of parity group `group`. Data units come first, then parity, then spare.
 ///
 /// # Returns
-/// 0; -ERANGE if the frame would not fit in 64 bits.
+/// 0; -ERANGE if the frame does not fit in 64 bits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_pg2tgt_map(
-    layout: *const fdt_layout_t,
+pub extern "C" fn fd_pg2tgt_map(
+    layout: In<fdt_layout_t>,
     file: fd_gfid,
     group: u64,
     unit: u32,
-    target: *mut u64,
-    frame: *mut u64,
+    target: Out<u64>,
+    frame: Out<u64>,
 ) -> c_int {
     status(|| {
         let source = Source { group, unit };
-        // SAFETY: arguments of the caller.
-        let place = unsafe { self::layout(layout) }?.place(file.into(), source)?;
-        // SAFETY: as above.
-        unsafe {
-            store("target", target, place.target)?;
-            store("frame", frame, place.frame)?;
-        }
+        let place = layout_of(layout)?.place(file.into(), source)?;
+        put("target", target, place.target)?;
+        put("frame", frame, place.frame)?;
         Ok(0)
     })
 }
 
-/// Which unit is in a frame of a target.
+/// Finds the unit that is in a frame of a target.
 ///
 /// # Returns
-/// 0; 1 if none is; -ERANGE if the number of the group would not fit in 64 bits.
+/// 0; 1 if none is; -ERANGE if the number of the group does not fit in 64 bits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_tgt2pg_map(
-    layout: *const fdt_layout_t,
+pub extern "C" fn fd_tgt2pg_map(
+    layout: In<fdt_layout_t>,
     file: fd_gfid,
     target: u64,
     frame: u64,
-    group: *mut u64,
-    unit: *mut u32,
+    group: Out<u64>,
+    unit: Out<u32>,
 ) -> c_int {
     status(|| {
         let place = Place { target, frame };
-        // SAFETY: arguments of the caller.
-        let Some(source) = unsafe { self::layout(layout) }?.source(file.into(), place)? else {
+        let Some(source) = layout_of(layout)?.source(file.into(), place)? else {
             return Ok(1);
         };
-        // SAFETY: as above.
-        unsafe {
-            store("group", group, source.group)?;
-            store("unit", unit, source.unit)?;
-        }
+        put("group", group, source.group)?;
+        put("unit", unit, source.unit)?;
         Ok(0)
     })
 }
@@ -229,17 +199,17 @@ impl From<fd_gfid> for File {
     }
 }
 
-/// Whether every group survives `failed` failures in each level of the tree, all at once and wherever they are. `test`
-/// is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
+/// Tells whether every group survives `failed` failures in each level of the tree, all at once and wherever they are.
+/// `test` is FDT_POLYTOPE_B, FDT_SUM or FDT_EXACT; each accepts all that the one before it does.
 ///
 /// # Returns
 /// 0 with the verdict; -EINVAL if more domains fail than there are.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_failvec_check(
-    layout: *const fdt_layout_t,
-    failed: *const u32,
+pub extern "C" fn fdt_failvec_check(
+    layout: In<fdt_layout_t>,
+    failed: Array<u32>,
     test: c_int,
-    verdict: *mut fdt_verdict,
+    verdict: Out<fdt_verdict>,
 ) -> c_int {
     status(|| {
         let test = match test {
@@ -253,85 +223,79 @@ pub unsafe extern "C" fn fdt_failvec_check(
                 });
             }
         };
-        // SAFETY: arguments of the caller.
-        let layout = unsafe { self::layout(layout) }?;
-        // SAFETY: as above.
+        let layout = layout_of(layout)?;
+        // SAFETY: the header says that there is a number for each level.
         let failed = unsafe { list("failed", failed, layout.tree().depth()) }?;
         let found = fdt_verdict::new(layout.tolerates(failed, test)?, layout.units());
-        // SAFETY: as above.
-        unsafe { store("verdict", verdict, found) }?;
+        put("verdict", verdict, found)?;
         Ok(0)
     })
 }
 
-/// Whether every group of every file survives the failure of these domains. What failed inside another that failed
+/// Tells whether every group of every file survives the failure of these domains. A domain inside another one that failed
 /// counts once.
 ///
 /// # Returns
 /// 0 with the verdict; -ENOENT if there is no such domain.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_failset_check(
-    layout: *const fdt_layout_t,
-    failed: *const fdt_domain,
+pub extern "C" fn fdt_failset_check(
+    layout: In<fdt_layout_t>,
+    failed: Array<fdt_domain>,
     n: usize,
-    verdict: *mut fdt_verdict,
+    verdict: Out<fdt_verdict>,
 ) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        let (layout, failed) = unsafe { (self::layout(layout)?, domains(failed, n)?) };
+        let (layout, failed) = (layout_of(layout)?, domains(failed, n)?);
         let found = fdt_verdict::new(layout.survives(&failed)?, layout.units());
-        // SAFETY: as above.
-        unsafe { store("verdict", verdict, found) }?;
+        put("verdict", verdict, found)?;
         Ok(0)
     })
 }
 
-/// The polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
+/// Gets the polytope of FDT_POLYTOPE_B: failures v pass if A v <= b. `a` gets `rows` rows with a number for each level of
 /// the tree, `b` one for each row. There are never more rows than levels and one; `a` and `b` may be NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fdt_polytope_get(
-    layout: *const fdt_layout_t,
-    a: *mut u64,
-    b: *mut u64,
-    rows: *mut u32,
+pub extern "C" fn fdt_polytope_get(
+    layout: In<fdt_layout_t>,
+    a: OutArray<u64>,
+    b: OutArray<u64>,
+    rows: Out<u32>,
 ) -> c_int {
     status(|| {
-        // SAFETY: arguments of the caller.
-        let polytope = unsafe { self::layout(layout) }?.polytope()?;
-        // SAFETY: as above.
+        let polytope = layout_of(layout)?.polytope()?;
+        put("rows", rows, polytope.rows.len() as u32)?;
+        // SAFETY: both arrays have room for one row more than there are levels.
         unsafe {
-            store("rows", rows, polytope.rows.len() as u32)?;
-            store_all(a, &polytope.rows.concat());
-            store_all(b, &polytope.bounds);
+            a.fill(&polytope.rows.concat());
+            b.fill(&polytope.bounds);
         }
         Ok(0)
     })
 }
 
-/// Says which spare unit takes each lost unit of a group. `slots` has an entry for each data and parity unit: the unit
-/// in whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
+/// Chooses a spare unit for each lost unit of a group. `slots` has an entry for each data and parity unit: the unit in
+/// whose place it is, at first its own number, FD_UNPLACED for none. Units in failed domains move to spare ones.
 /// `failed` holds all domains that are gone, also those of earlier calls, from which `slots` is handed on.
 ///
 /// # Returns
 /// 0; 1 if spares ran out, then units stay FD_UNPLACED; -EIO if the group lost more units than it has parity.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fd_repair_map(
-    layout: *const fdt_layout_t,
+pub extern "C" fn fd_repair_map(
+    layout: In<fdt_layout_t>,
     file: fd_gfid,
     group: u64,
-    failed: *const fdt_domain,
+    failed: Array<fdt_domain>,
     n: usize,
-    slots: *mut u32,
+    slots: OutArray<u32>,
 ) -> c_int {
     status(|| {
         if slots.is_null() {
             return Err(Error::Null("slots"));
         }
-        // SAFETY: arguments of the caller.
-        let (layout, failed) = unsafe { (self::layout(layout)?, domains(failed, n)?) };
+        let (layout, failed) = (layout_of(layout)?, domains(failed, n)?);
         let count = (layout.units().data + layout.units().parity) as usize;
-        // SAFETY: as above.
-        let slots = unsafe { std::slice::from_raw_parts_mut(slots, count) };
+        // SAFETY: the header says that there is an entry for each data and parity unit.
+        let slots = unsafe { slots.slice(count) }.unwrap_or_default();
         let left = layout.repair(file.into(), group, &failed, slots)?;
         Ok((left > 0).into())
     })

@@ -1,14 +1,22 @@
-//! `stanchion.h`: what the library says about itself, and what it adds to the APIs that it replaces.
+//! `stanchion.h`: what the library says about itself, and what it adds to the APIs that it replaces. Chapters in the
+//! header's order.
+
+pub mod library;
+
+pub mod trees;
+
+pub mod layouts;
+
+#[cfg(feature = "mpi")]
+pub mod redset;
 
 #[cfg(feature = "mpi")]
 pub mod fenix;
-pub mod layouts;
-pub mod library;
+
 #[cfg(feature = "mpi")]
 pub mod pio;
+
 #[cfg(feature = "mpi")]
 pub mod pio_fortran;
+
 pub mod placements;
-#[cfg(feature = "mpi")]
-pub mod redset;
-pub mod trees;

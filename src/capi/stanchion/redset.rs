@@ -1,17 +1,20 @@
 //! # redset
 //!
-//! Sets of a placement, looking at a descriptor, and checking files without changing them.
+//! Sets of a placement, the contents of a descriptor, and a check of files that changes nothing.
 
+use super::placements::{fdp_t, placement_of};
+use crate::capi::boundary::{In, Out, Text};
 use crate::capi::guard;
+use crate::capi::kvtree::kvtree;
 use crate::capi::redset::descriptors::{
-    Held, REDSET_COPY_NULL, Shown, agree, name, own_comm, redset,
+    HeldRedset, ShownSet, agree, cleared, held, name, own_comm,
 };
-use crate::capi::redset::rebuild::{
-    REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR, remembered, status,
+use crate::capi::redset::{
+    REDSET_COPY_NULL, REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR,
+    redset, remembered, status,
 };
-use crate::capi::stanchion::placements::{fdp_t, placement_of};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
-use crate::kvtree::{RawTree as kvtree, Tree};
+use crate::kvtree::Tree;
 use crate::redset::{self as room, Descriptor, Error, Neighbour, Result, Scheme};
 use std::ffi::{c_char, c_int};
 use std::ptr::{null, null_mut};
@@ -70,7 +73,7 @@ impl stanchion_redset_info {
         }
     }
 
-    fn beside(self, left: &Neighbour, right: &Neighbour, shown: &Shown) -> Self {
+    fn beside(self, left: &Neighbour, right: &Neighbour, shown: &ShownSet) -> Self {
         Self {
             lhs_rank: left.rank as c_int,
             lhs_rank_world: left.world_rank as c_int,
@@ -85,85 +88,73 @@ impl stanchion_redset_info {
 }
 
 /// Makes a descriptor of the sets of a placement, with its numbers and its scheme: what fdp_survives says of the
-/// placement holds for the files. It may be destroyed afterwards.
+/// placement holds for the files. The placement may be destroyed afterwards.
 ///
 /// # Returns
-/// 0, and the descriptor in `d`, to be given to redset_delete; 1, also if the placement is not one of as many ranks.
+/// 0, and the descriptor in `d`, to be freed with redset_delete; 1, also if the placement is not for as many ranks.
 ///
 /// # Collective
 /// Called by all ranks of the communicator that the placement was made for, which all return the same code.
 #[cfg(feature = "mpi")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn stanchion_redset_create_placed(
+pub extern "C" fn stanchion_redset_create_placed(
     comm: MPI_Comm,
-    placement: *const fdp_t,
-    d: *mut redset,
+    placement: In<fdp_t>,
+    d: Out<redset>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        let has_place = crate::capi::ptr::store(d, null_mut());
+    status(|| {
+        let place = cleared(d);
         let comm = own_comm(comm)?;
-        let given = has_place.then_some(()).ok_or(Error::Null("d"));
-        let given = given.and_then(|()| Ok(placement_of(placement)?));
+        let given = place.and_then(|()| Ok(placement_of(placement)?));
         let made = room::create_placed(&comm, agree(&comm, given)?)?;
-        d.write(Held::hand_out(comm, Some(made)));
+        d.set(HeldRedset::hand_out(comm, Some(made)));
         Ok(())
     })
 }
 
-/// Shows a descriptor. The strings and the map in `info` belong to it and live until redset_delete; they
-/// are NULL if recover could not form the set.
+/// Shows what a descriptor holds. The strings and the map in `info` live until redset_delete; they are NULL if recover
+/// could not form the set.
 ///
 /// # Returns
 /// 0; 1 if `d` is no descriptor, or one of a recover that found none for this rank.
 #[cfg(feature = "mpi")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn stanchion_redset_describe(
-    d: redset,
-    info: *mut stanchion_redset_info,
-) -> c_int {
+pub extern "C" fn stanchion_redset_describe(d: redset, info: Out<stanchion_redset_info>) -> c_int {
     status(|| {
         if info.is_null() {
             return Err(Error::Null("info"));
         }
-        // SAFETY: arguments of the caller.
-        let held = unsafe { Held::from_raw(d) }?;
+        let held = held(d)?;
         let shown = stanchion_redset_info::of(descriptor(held)?);
         let set = held.redset()?.set().zip(held.shown.as_ref());
-        let shown = match set {
+        info.set(match set {
             Some((set, texts)) => shown.beside(&set.left, &set.right, texts),
             None => shown,
-        };
-        // SAFETY: checked above.
-        unsafe { info.write(shown) };
+        });
         Ok(())
     })
 }
 
-fn descriptor(held: &Held) -> Result<&Descriptor> {
+fn descriptor(held: &HeldRedset) -> Result<&Descriptor> {
     let known = held.redset()?.descriptor();
     known.ok_or(Error::NotADescriptor("d"))
 }
 
-/// The descriptor as redundancy files keep it: ENABLED, TYPE, GROUPS, GROUP, RANKS, RANK and so on.
-///
-/// # Returns
-/// A new tree, to be given to kvtree_delete; NULL as stanchion_redset_describe fails.
+/// Returns the descriptor as redundancy files keep it, with ENABLED, TYPE, GROUPS, GROUP, RANKS, RANK and so on: a new
+/// tree, to be freed with kvtree_delete; NULL where stanchion_redset_describe fails.
 #[cfg(feature = "mpi")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn stanchion_redset_to_kvtree(d: redset) -> *mut kvtree {
+pub extern "C" fn stanchion_redset_to_kvtree(d: redset) -> *mut kvtree {
     guard(null_mut(), || {
-        // SAFETY: arguments of the caller.
-        let held = unsafe { Held::from_raw(d) };
-        let tree = held.and_then(|held| Ok(descriptor(held)?.to_tree()));
+        let tree = held(d).and_then(|held| Ok(descriptor(held)?.to_tree()));
         remembered(tree).map_or(null_mut(), Tree::into_raw)
     })
 }
 
-/// Reads all files that redset_apply protected under `name`, and their redundancy, and compares them with
-/// their checksums. Changes nothing.
+/// Reads all files that redset_apply protected under `name`, and their redundancy, and compares them with their
+/// checksums. Changes nothing.
 ///
-/// `report` gets a new tree with the state of each file of each rank of the caller's set, to be given to
+/// `report` gets a new tree with the state of each file of each rank of the caller's set, to be freed with
 /// kvtree_delete; it may be NULL.
 ///
 /// # Returns
@@ -173,19 +164,18 @@ pub unsafe extern "C" fn stanchion_redset_to_kvtree(d: redset) -> *mut kvtree {
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "mpi")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn stanchion_redset_verify(
+pub extern "C" fn stanchion_redset_verify(
     comm: MPI_Comm,
-    name: *const c_char,
-    report: *mut *mut kvtree,
+    name: Text,
+    report: Out<*mut kvtree>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        crate::capi::ptr::store(report, null_mut());
+    status(|| {
+        report.set(null_mut());
         let comm = MpiComm::private(comm)?;
         let name = agree(&comm, self::name(name))?;
         let (tree, verdict) = room::verify(&comm, name)?;
         if !report.is_null() {
-            report.write(tree.into_raw());
+            report.set(tree.into_raw());
         }
         verdict
     })
