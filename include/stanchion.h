@@ -42,7 +42,7 @@ typedef void (*stanchion_log_callback)(int level, const char* text, void* user);
  * 1 (the default) lets them read and write each other's files. */
 #define REDSET_KEY_CONFIG_DIRECT "DIRECT"
 
-/** A redset descriptor in the open. */
+/** What a redset descriptor holds. */
 typedef struct {
   int enabled;
   int type;                 /**< one of the REDSET_COPY values */
@@ -70,7 +70,7 @@ typedef struct fdt_layout fdt_layout_t;
 /* fdt_attr.options */
 #define FDT_WATER_FILLING (1) /**< where the symmetric tree is too small, fill domains as far as they hold units */
 
-/** What a layout is made from, next to its tree; zeros are good defaults. */
+/** Attributes of a layout; zeros are good defaults. */
 typedef struct fdt_attr {
   uint32_t data;             /**< N, */
   uint32_t parity;           /**< K */
@@ -79,14 +79,14 @@ typedef struct fdt_attr {
   uint64_t seed[2];
   uint32_t first_level;      /**< levels above it are left out */
   uint32_t options;          /**< 0 or FDT_WATER_FILLING */
-  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this
-                                  cannot be had are left out */
+  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this is
+                                  impossible are left out */
 } fdt_attr;
 
-/* What became of a level. */
+/* States of a level. */
 #define FDT_LEVEL_KEPT    (0)
 #define FDT_LEVEL_DROPPED (1) /**< above the first level that was asked for */
-#define FDT_LEVEL_UNMET   (2) /**< what shall be tolerated there cannot be */
+#define FDT_LEVEL_UNMET   (2) /**< its required tolerance is impossible */
 
 /** The numbers of a layout. */
 typedef struct fdt_shape {
@@ -122,19 +122,19 @@ typedef struct fdt_verdict {
   uint64_t slack; /**< how many more it could lose */
 } fdt_verdict;
 
-/** The slot of a unit that is lost and for which there was no spare. */
+/** The slot of a lost unit for which there was no spare. */
 #define FD_UNPLACED UINT32_MAX
 
 /** Sets of ranks that were placed by failure domains. */
 typedef struct fdp fdp_t;
 
-/** What sets fdp_create shall make. */
+/** The sets that fdp_create makes. */
 typedef struct fdp_scheme {
   int type;                 /**< one of the REDSET_COPY values */
-  int count;                /**< copies of PARTNER, k of RS; not looked at else */
-  int set_size;             /**< how many ranks a set shall have; SINGLE does not look at it */
-  const uint32_t* required; /**< how many failures must be survived at each level; NULL: as many as can be */
-  size_t levels;            /**< how many numbers `required` has, from the outermost level on */
+  int count;                /**< copies of PARTNER, k of RS; else ignored */
+  int set_size;             /**< ranks of a set; ignored by SINGLE */
+  const uint32_t* required; /**< failures that must be survived at each level; NULL: as many as possible */
+  size_t levels;            /**< length of `required`, which starts with the outermost level */
 } fdp_scheme;
 
 /** Receives the paths of domains whose failure loses data, and a set that is lost. */
@@ -146,7 +146,7 @@ typedef int (*fdp_scenario_cb)(const char* const* domains, size_t count, int los
 /** Its policy_value. */
 typedef struct {
   int mode;         /**< 1: another rank keeps a copy; 5: sets of ranks keep parity */
-  int set_size;     /**< of mode 5, at least 3; mode 1 does not look at it */
+  int set_size;     /**< of mode 5, at least 3; ignored by mode 1 */
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
 } stanchion_fenix_placed;
 
@@ -465,35 +465,37 @@ int stanchion_fenix_checksums(int on);
 #endif
 
 /* ======== PIO ========
- * What the library adds to PIO. */
+ * Settings of PIO, and the rearrangement of arrays without a file. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Lets decompositions with the subset rearranger that are made from now on fail (1) or only warn (0, the
- * default) if an element is in their maps more than once. Before the first call the environment variable
- * STANCHION_PIO_STRICT decides. To be the same on all ranks.
+ * Makes new decompositions with the subset rearranger fail (1) or only warn (0, the default) if an element is in their
+ * maps more than once. Until the first call the environment variable STANCHION_PIO_STRICT decides. The setting must be
+ * the same on all ranks.
  *
  * # Returns
- * The setting until now.
+ * The previous setting.
  */
 int stanchion_pio_strict(int on);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * How much of an array this rank holds as an I/O task when it is rearranged: elements, and regions of the array
- * that they lie in. Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
+ * Counts what this rank holds of a rearranged array as an I/O task: elements, and regions of the array that they are in.
+ * Both are 0 on a rank that is no I/O task, and both pointers may be NULL.
  *
  * # Returns
  * 0; PIO_EBADID if there is no such decomposition.
  */
-int stanchion_pio_held(int ioid, int64_t *elements, int64_t *regions);
+int stanchion_pio_held(int ioid,
+                       int64_t *elements,
+                       int64_t *regions);
 #endif
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * The regions that stanchion_pio_held has counted, in the order in which their elements are held. `start` and `count`
- * have room for a number in each dimension of each region, the slowest dimension first.
+ * Lists the regions that stanchion_pio_held has counted, in the order in which their elements are held. `start` and
+ * `count` have room for a number in each dimension of each region, the slowest dimension first.
  *
  * # Returns
  * 0; PIO_EBADID or PIO_EINVAL.
@@ -503,9 +505,9 @@ int stanchion_pio_regions(int ioid, int64_t *start, int64_t *count);
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Moves an array from the ranks to the I/O tasks, without a file. `array` has this rank's `array_length` elements in
- * the order of its map; `held` gets what this rank holds as an I/O task and has room for `held_length` elements.
- * Elements that are in no map get `fill`, or if that is NULL netCDF's fill value.
+ * Moves an array from the ranks to the I/O tasks, without a file. `array` has this rank's `array_length` elements in the
+ * order of its map; `held` gets what this rank holds as an I/O task and has room for `held_length` elements. Elements
+ * that are in no map get `fill`, or netCDF's fill value if that is NULL.
  *
  * # Returns
  * 0; PIO_EBADID; PIO_EINVAL if an array is too short or NULL.
@@ -523,8 +525,8 @@ int stanchion_pio_to_io(int ioid,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Moves an array from the I/O tasks to the ranks, without a file: the way back of stanchion_pio_to_io. Holes of the
- * map keep what they had.
+ * Moves an array from the I/O tasks to the ranks, without a file: the way back of stanchion_pio_to_io. Holes of the map
+ * keep what they had.
  *
  * # Returns
  * As stanchion_pio_to_io.
@@ -537,24 +539,22 @@ int stanchion_pio_to_compute(int ioid, const void *held, int64_t held_length, vo
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * What the arrays of a decomposition are made of. The Fortran module asks this of every array it is given.
- *
- * # Returns
- * The number of the type; PIO_EBADID if there is no such decomposition.
+ * Returns the number of the type of a decomposition's arrays, which the Fortran module checks; PIO_EBADID if there is no
+ * such decomposition.
  */
 int stanchion_pio_decomp_type(int ioid);
 #endif
 
 /* ======== PIO Fortran ========
- * For the Fortran module: attributes and variables that all ranks have as a whole. */
+ * For the Fortran module: attributes and variables that all ranks have as a whole, in arrays of Fortran. */
 
 #if defined(REDSET_ENABLE_MPI)
 /**
  * Sets an attribute to the values of an array: `elements` of `size` bytes of that type. `error` is not PIO_NOERR if the
- * array cannot be used. For the Fortran module, as all functions from here on.
+ * array cannot be used.
  *
  * # Returns
- * PIO_NOERR; what is wrong with an array of any rank.
+ * PIO_NOERR; the error of the array of any rank.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
@@ -571,13 +571,11 @@ int stanchion_pio_put_attribute(int ncid,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Reads an attribute into an array. One that is longer is an error and leaves it alone; text is cut off, and an error.
+ * Reads an attribute into an array. An array that is too short is an error and keeps what it had; text is cut off, and an
+ * error.
  *
  * # Returns
  * As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the attribute is longer than the array of any rank.
- *
- * # Collective
- * As stanchion_pio_put_attribute.
  */
 int stanchion_pio_get_attribute(int ncid,
                                 int varid,
@@ -591,16 +589,13 @@ int stanchion_pio_get_attribute(int ncid,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Writes an array into a variable. `start` and `count` have `given` numbers each, counted from 1 and the fastest
- * dimension first. Slower dimensions that are not given are taken at their first place, and what is given beyond the variable's
- * dimensions is not looked at. Without `count` it is one value, or one string; without `start` the whole variable,
- * with as many records as the array makes.
+ * Writes an array into a variable. `start` and `count` have `given` numbers each, counted from 1 and the fastest dimension
+ * first. Slower dimensions that are not given are taken at their first place, and numbers beyond the variable's dimensions
+ * are ignored. Without `count` it is one value, or one string; without `start` the whole variable, with as many records as
+ * the array makes.
  *
  * # Returns
  * As stanchion_pio_put_attribute; PIO_EINSUFFBUF if the array of any rank is too short.
- *
- * # Collective
- * As stanchion_pio_put_attribute.
  */
 int stanchion_pio_put_variable(int ncid,
                                int varid,
@@ -616,14 +611,11 @@ int stanchion_pio_put_variable(int ncid,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * Reads a variable, or the part that stanchion_pio_put_variable would write, into an array. Text that is longer than
- * a string is cut off, and an error.
+ * Reads a variable, or the part that stanchion_pio_put_variable would write, into an array. Text that is longer than a
+ * string is cut off, and an error.
  *
  * # Returns
  * As stanchion_pio_put_variable.
- *
- * # Collective
- * As stanchion_pio_put_attribute.
  */
 int stanchion_pio_get_variable(int ncid,
                                int varid,
@@ -639,13 +631,14 @@ int stanchion_pio_get_variable(int ncid,
 
 #if defined(REDSET_ENABLE_MPI)
 /**
- * What a rank calls instead of PIOc_write_darray, PIOc_write_darray_multi or PIOc_read_darray if its array cannot be
- * used: all ranks return `code`, which is not PIO_NOERR.
+ * Takes the place of PIOc_write_darray, PIOc_write_darray_multi or PIOc_read_darray on a rank whose array cannot be used:
+ * all ranks return `code`, which is not PIO_NOERR.
  *
  * # Collective
  * As those functions.
  */
-int stanchion_pio_refuse_array(int ncid, int code);
+int stanchion_pio_refuse_array(int ncid,
+                               int code);
 #endif
 
 /* ======== Placements ========

@@ -14,7 +14,7 @@
 //! function that knows. Output pointers may be equal: they are written through, one after the other, never borrowed.
 
 use crate::reserve;
-use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::ffi::{CStr, OsStr, c_char};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -134,6 +134,11 @@ pub fn path_of(text: &CStr) -> &Path {
 }
 
 impl<'a, T> Array<'a, T> {
+    /// The same values as bytes, or as the type that another argument tells.
+    pub fn cast<U>(self) -> Array<'a, U> {
+        Array(self.0.cast(), PhantomData)
+    }
+
     /// `None` if there are values and the caller gave NULL, or more than memory can hold.
     ///
     /// # Safety
@@ -148,14 +153,12 @@ impl<'a, T> Array<'a, T> {
     }
 }
 
-impl<'a> Array<'a, c_void> {
-    /// Values whose type another argument tells.
-    pub fn cast<T>(self) -> Array<'a, T> {
-        Array(self.0.cast(), PhantomData)
-    }
-}
-
 impl<'a, T> OutArray<'a, T> {
+    /// As [`Array::cast`].
+    pub fn cast<U>(self) -> OutArray<'a, U> {
+        OutArray(self.0.cast(), PhantomData)
+    }
+
     /// For what is only read, though the header does not say `const`.
     pub fn as_array(self) -> Array<'a, T> {
         Array(self.0.cast_const(), PhantomData)
@@ -189,13 +192,6 @@ impl<'a, T> OutArray<'a, T> {
                     .copy_from_nonoverlapping(values.as_ptr(), values.len())
             };
         }
-    }
-}
-
-impl<'a> OutArray<'a, c_void> {
-    /// Room for values whose type another argument tells.
-    pub fn cast<T>(self) -> OutArray<'a, T> {
-        OutArray(self.0.cast(), PhantomData)
     }
 }
 
@@ -252,8 +248,8 @@ impl<T: Opaque> Handle<T> {
 impl<'a, T: Opaque> In<'a, Handle<T>> {
     /// `None` for NULL and for what is no such handle.
     pub fn value(self) -> Option<&'a T> {
-        let handle = self.get().filter(|handle| handle.magic == T::MAGIC);
-        handle.map(|handle| &handle.value)
+        // SAFETY: every handle begins with its magic word, and this one says that the value is a `T`.
+        unsafe { (!self.is_null() && (*self.0).magic == T::MAGIC).then(|| &(*self.0).value) }
     }
 }
 

@@ -40,12 +40,9 @@ pub mod pio;
 
 pub mod stanchion;
 
-mod alloc;
 pub mod boundary;
 pub mod error;
 mod guard;
-pub mod handle;
-mod ptr;
 #[cfg(feature = "mpi")]
 pub mod raise;
 

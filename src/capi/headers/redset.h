@@ -38,6 +38,8 @@ extern "C" {
 
 /* A descriptor: the set of this rank and how it is protected. */
 typedef void* redset;
+
+/* A list of file names. */
 typedef void* redset_filelist;
 
 //CHAPTER library

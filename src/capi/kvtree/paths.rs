@@ -69,7 +69,7 @@ fn or_null(result: Result<*mut kvtree>) -> *mut kvtree {
 #[unsafe(no_mangle)]
 pub extern "C" fn stanchion_internal_kvtree_setf(
     hash: InOut<kvtree>,
-    value: *mut kvtree,
+    value: InOut<kvtree>,
     arguments: Array<KeyArgument>,
     count: usize,
 ) -> *mut kvtree {
@@ -85,8 +85,8 @@ pub extern "C" fn stanchion_internal_kvtree_setf(
                 tree = tree.into_child(key);
             }
             // SAFETY: the caller hands the tree over.
-            tree.set(&last, unsafe { Tree::from_raw(value) });
-            value
+            tree.set(&last, unsafe { Tree::from_raw(value.as_ptr()) });
+            value.as_ptr()
         }))
     })
 }

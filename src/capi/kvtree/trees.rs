@@ -21,9 +21,10 @@ pub extern "C" fn kvtree_new() -> *mut kvtree {
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_delete(ptr_hash: InOut<*mut kvtree>) -> c_int {
     guard(KVTREE_FAILURE, || {
-        let given = ptr_hash.replace(null_mut());
-        // SAFETY: the caller gives the tree up.
-        given.map(|tree| drop(unsafe { Tree::from_raw(tree) }));
+        if let Some(tree) = ptr_hash.replace(null_mut()) {
+            // SAFETY: the caller gives the tree up.
+            drop(unsafe { Tree::from_raw(tree) });
+        }
         KVTREE_SUCCESS
     })
 }
@@ -48,13 +49,13 @@ pub extern "C" fn kvtree_get(hash: In<kvtree>, key: Text) -> *mut kvtree {
 pub extern "C" fn kvtree_set(
     hash: InOut<kvtree>,
     key: Text,
-    hash_value: *mut kvtree,
+    hash_value: InOut<kvtree>,
 ) -> *mut kvtree {
     guard_alone(null_mut(), null_mut(), || match (hash.tree(), key.get()) {
         (Some(mut tree), Some(key)) => {
             // SAFETY: the caller hands the tree over.
-            tree.set(key, unsafe { Tree::from_raw(hash_value) });
-            hash_value
+            tree.set(key, unsafe { Tree::from_raw(hash_value.as_ptr()) });
+            hash_value.as_ptr()
         }
         _ => null_mut(),
     })
@@ -74,7 +75,9 @@ pub extern "C" fn kvtree_extract(hash: InOut<kvtree>, key: Text) -> *mut kvtree 
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_unset(hash: InOut<kvtree>, key: Text) -> c_int {
     change(hash, |mut tree| {
-        key.get().map(|key| tree.unset(key));
+        if let Some(key) = key.get() {
+            tree.unset(key);
+        }
     })
 }
 

@@ -2,117 +2,92 @@
 //!
 //! PIO_GLOBAL as `varid` stands for the file itself.
 
-use crate::capi::pio::args::{NAME_ROOM, array, name, store_all, store_name};
-use crate::capi::pio::registry::{OpenFile, on_file, on_system_of, system_of, with_file};
-use crate::capi::pio::types::{LONG, PIO_Offset, nc_type};
-use crate::capi::ptr;
+use super::args::{NAME_ROOM, array, name};
+use super::registry::{OpenFile, on_file, on_system_of, system_of, with_file};
+use super::types::{LONG, PIO_Offset, nc_type};
+use crate::capi::boundary::{Array, Out, OutArray, Text};
 use crate::pio::{Error, Kind, Result};
 use std::ffi::{
     CStr, c_char, c_double, c_float, c_int, c_long, c_longlong, c_schar, c_short, c_uchar, c_uint,
     c_ulonglong, c_ushort, c_void,
 };
-use std::ptr::null_mut;
 
-/// Type and length of an attribute. Both may be NULL.
+/// Gets type and length of an attribute.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_att(
+pub extern "C" fn PIOc_inq_att(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
-    xtypep: *mut nc_type,
-    lenp: *mut PIO_Offset,
+    name: Text,
+    xtypep: Out<nc_type>,
+    lenp: Out<PIO_Offset>,
 ) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        let attribute = open.ask(given.map(|name| (varid, name)), |format, (varid, name)| {
-            format.attribute(varid, name)
-        })?;
-        // SAFETY: as above.
-        unsafe {
-            ptr::store(xtypep, attribute.kind as nc_type);
-            ptr::store(lenp, attribute.length as PIO_Offset);
-        }
+        let given = self::name("name", name).map(|name| (varid, name));
+        let attribute = open.ask(given, |format, (varid, name)| format.attribute(varid, name))?;
+        xtypep.set(attribute.kind as nc_type);
+        lenp.set(attribute.length as PIO_Offset);
         Ok(())
     })
 }
 
-/// The number of elements of an attribute.
+/// Gets the number of elements of an attribute.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_attlen(
+pub extern "C" fn PIOc_inq_attlen(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
-    lenp: *mut PIO_Offset,
+    name: Text,
+    lenp: Out<PIO_Offset>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq_att(ncid, varid, name, null_mut(), lenp) }
+    PIOc_inq_att(ncid, varid, name, Out::NULL, lenp)
 }
 
-/// The type of an attribute.
+/// Gets the type of an attribute.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_atttype(
+pub extern "C" fn PIOc_inq_atttype(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
-    xtypep: *mut nc_type,
+    name: Text,
+    xtypep: Out<nc_type>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq_att(ncid, varid, name, xtypep, null_mut()) }
+    PIOc_inq_att(ncid, varid, name, xtypep, Out::NULL)
 }
 
-/// The number of the attribute of that name. `idp` may be NULL.
+/// Gets the number of the attribute of that name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_attid(
-    ncid: c_int,
-    varid: c_int,
-    name: *const c_char,
-    idp: *mut c_int,
-) -> c_int {
+pub extern "C" fn PIOc_inq_attid(ncid: c_int, varid: c_int, name: Text, idp: Out<c_int>) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        let id = open.ask(given.map(|name| (varid, name)), |format, (varid, name)| {
+        let given = self::name("name", name).map(|name| (varid, name));
+        idp.set(open.ask(given, |format, (varid, name)| {
             format.attribute_named(varid, name)
-        })?;
-        // SAFETY: as above.
-        unsafe { ptr::store(idp, id) };
+        })?);
         Ok(())
     })
 }
 
-/// The name of the attribute of that number, of up to PIO_MAX_NAME characters. `name` may be NULL.
+/// Gets the name of the attribute of that number. `name` has room for PIO_MAX_NAME characters and a NUL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_attname(
+pub extern "C" fn PIOc_inq_attname(
     ncid: c_int,
     varid: c_int,
     attnum: c_int,
-    name: *mut c_char,
+    name: OutArray<c_char>,
 ) -> c_int {
     on_file(ncid, |open| {
         let known = open.ask(Ok((varid, attnum)), |format, (varid, attnum)| {
             format.attribute_at(varid, attnum)
         })?;
-        // SAFETY: arguments of the caller.
-        unsafe { store_name(name, NAME_ROOM, &known) };
+        // SAFETY: the header says that there is so much room.
+        unsafe { name.put(NAME_ROOM, &known) };
         Ok(())
     })
 }
 
-/// Gives an attribute another name.
+/// Renames an attribute.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_rename_att(
-    ncid: c_int,
-    varid: c_int,
-    name: *const c_char,
-    newname: *const c_char,
-) -> c_int {
+pub extern "C" fn PIOc_rename_att(ncid: c_int, varid: c_int, name: Text, newname: Text) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let new = unsafe { self::name("newname", newname) };
-        // SAFETY: as above.
-        let given = unsafe { self::name("name", name) };
-        let given = given.and_then(|name| Ok((varid, name, new?)));
+        let new = self::name("newname", newname);
+        let given = self::name("name", name).and_then(|name| Ok((varid, name, new?)));
         open.change(given, |format, (varid, name, new)| {
             format.rename_attribute(varid, name, new)
         })
@@ -121,28 +96,26 @@ pub unsafe extern "C" fn PIOc_rename_att(
 
 /// Removes an attribute.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_del_att(ncid: c_int, varid: c_int, name: *const c_char) -> c_int {
+pub extern "C" fn PIOc_del_att(ncid: c_int, varid: c_int, name: Text) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        open.change(given.map(|name| (varid, name)), |format, (varid, name)| {
+        let given = self::name("name", name).map(|name| (varid, name));
+        open.change(given, |format, (varid, name)| {
             format.delete_attribute(varid, name)
         })
     })
 }
 
-/// Copies an attribute of a variable to another one, perhaps in another file of the same I/O system.
+/// Copies an attribute of a variable to another one, which may be in another file of the same I/O system.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_copy_att(
+pub extern "C" fn PIOc_copy_att(
     incid: c_int,
     ivarid: c_int,
-    name: *const c_char,
+    name: Text,
     oncid: c_int,
     ovarid: c_int,
 ) -> c_int {
     on_system_of(incid, |system| {
-        // SAFETY: arguments of the caller.
-        let name = unsafe { self::name("name", name) };
+        let name = self::name("name", name);
         let name = name.and_then(|name| match system_of(oncid)?.id == system.id {
             true => Ok(name),
             false => Err(Error::Invalid(format!(
@@ -161,51 +134,47 @@ pub unsafe extern "C" fn PIOc_copy_att(
 
 /// Sets an attribute of `len` elements of type `xtype`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_att(
+pub extern "C" fn PIOc_put_att(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
+    name: Text,
     xtype: nc_type,
     len: PIO_Offset,
-    op: *const c_void,
+    op: Array<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { put_att(ncid, varid, name, xtype, None, len, op) }
+    put_att(ncid, varid, name, xtype, None, len, op.cast())
 }
 
 /// Sets an attribute to a text of `len` characters.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_att_text(
+pub extern "C" fn PIOc_put_att_text(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
+    name: Text,
     len: PIO_Offset,
-    op: *const c_char,
+    op: Array<c_char>,
 ) -> c_int {
     let text = Kind::Char as nc_type;
-    // SAFETY: arguments of the caller.
-    unsafe { put_att(ncid, varid, name, text, None, len, op.cast()) }
+    put_att(ncid, varid, name, text, None, len, op.cast())
 }
 
-/// The values are of kind `memory`, or of the one that is stored.
-unsafe fn put_att(
+/// The values are of kind `memory`, or of the kind that is stored.
+fn put_att(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
+    name: Text,
     stored: nc_type,
     memory: Option<Kind>,
     length: PIO_Offset,
-    values: *const c_void,
+    values: Array<u8>,
 ) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        let given = given.and_then(|name| {
+        let given = self::name("name", name).and_then(|name| {
             let stored = Kind::from_number(stored)?;
             let memory = memory.unwrap_or(stored);
             let bytes = length.saturating_mul(memory.size() as i64);
-            // SAFETY: as above.
-            let values = unsafe { array("op", values.cast::<u8>(), bytes) }?;
+            // SAFETY: the header says that there are `length` elements of that kind.
+            let values = unsafe { array("op", values, bytes) }?;
             Ok((name, stored, memory, values))
         });
         put(open, varid, given)
@@ -213,7 +182,11 @@ unsafe fn put_att(
 }
 
 /// All ranks name the same attribute; the values are those of the first I/O task.
-fn put(open: &mut OpenFile, varid: c_int, given: Result<(&CStr, Kind, Kind, &[u8])>) -> Result<()> {
+pub(in crate::capi) fn put(
+    open: &mut OpenFile,
+    varid: c_int,
+    given: Result<(&CStr, Kind, Kind, &[u8])>,
+) -> Result<()> {
     // It may be a fill value, which can be changed without `redef`.
     open.file.forget();
     let (given, values) = match given {
@@ -231,47 +204,42 @@ fn put(open: &mut OpenFile, varid: c_int, given: Result<(&CStr, Kind, Kind, &[u8
 
 /// Reads an attribute as it is stored. `ip` has room for all of it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_att(
+pub extern "C" fn PIOc_get_att(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
-    ip: *mut c_void,
+    name: Text,
+    ip: OutArray<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { get_att(ncid, varid, name, None, ip) }
+    get_att(ncid, varid, name, None, ip.cast())
 }
 
 /// Reads a text. `ip` has room for all of it; no NUL is added.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_att_text(
+pub extern "C" fn PIOc_get_att_text(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
-    ip: *mut c_char,
+    name: Text,
+    ip: OutArray<c_char>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { get_att(ncid, varid, name, Some(Kind::Char), ip.cast()) }
+    get_att(ncid, varid, name, Some(Kind::Char), ip.cast())
 }
 
-/// The values become of kind `memory`, or stay of the one that is stored.
-unsafe fn get_att(
+/// The values are converted to kind `memory`, or stay as they are stored.
+fn get_att(
     ncid: c_int,
     varid: c_int,
-    name: *const c_char,
+    name: Text,
     memory: Option<Kind>,
-    place: *mut c_void,
+    place: OutArray<u8>,
 ) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        let given = given.and_then(|name| {
-            // SAFETY: as above; one byte stands for all.
-            unsafe { array("ip", place.cast::<u8>(), 1) }?;
-            Ok(name)
+        let given = self::name("name", name).and_then(|name| match place.is_null() {
+            true => Err(Error::Null("ip")),
+            false => Ok(name),
         });
         let (_, values) = get(open, varid, given, memory)?;
-        // SAFETY: as above.
-        unsafe { store_all(place.cast::<u8>(), &values) };
+        // SAFETY: the header says that there is room for the whole attribute.
+        unsafe { place.fill(&values) };
         Ok(())
     })
 }
@@ -295,27 +263,25 @@ fn get(
 macro_rules! typed {
     ($($put:ident $get:ident $type:ty, $kind:expr;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $put(
+        pub extern "C" fn $put(
             ncid: c_int,
             varid: c_int,
-            name: *const c_char,
+            name: Text,
             xtype: nc_type,
             len: PIO_Offset,
-            op: *const $type,
+            op: Array<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { put_att(ncid, varid, name, xtype, Some($kind), len, op.cast()) }
+            put_att(ncid, varid, name, xtype, Some($kind), len, op.cast())
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get(
+        pub extern "C" fn $get(
             ncid: c_int,
             varid: c_int,
-            name: *const c_char,
-            ip: *mut $type,
+            name: Text,
+            ip: OutArray<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { get_att(ncid, varid, name, Some($kind), ip.cast()) }
+            get_att(ncid, varid, name, Some($kind), ip.cast())
         }
     )*};
 }

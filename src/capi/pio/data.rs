@@ -1,241 +1,204 @@
 //! # Data
 //!
-//! Variables that are not distributed. All ranks ask for the same part of a variable; what is
-//! written are the data of the first I/O task, and all ranks get what is read.
+//! Variables that are not distributed. All ranks ask for the same part of a variable; the data of the first I/O task are
+//! written, and all ranks get what is read.
 
-use crate::capi::pio::args::array;
-use crate::capi::pio::registry::{OpenFile, on_file};
-use crate::capi::pio::request::{Request, Shape};
-use crate::capi::pio::types::{LONG, PIO_Offset, nc_type};
-use crate::pio::{Kind, Result};
+use super::args::array;
+use super::registry::{OpenFile, on_file};
+use super::request::{Hyperslab, VarShape};
+use super::types::{LONG, PIO_Offset, nc_type};
+use crate::capi::boundary::{Array, OutArray};
+use crate::pio::{Error, Kind, Result};
 use std::ffi::{
     c_char, c_double, c_float, c_int, c_long, c_longlong, c_schar, c_short, c_uchar, c_uint,
     c_ulonglong, c_ushort, c_void,
 };
-use std::ptr::null;
 
-/// What part of a variable is meant; NULL stands for its begin, its lengths, and for no stride. The type is that
-/// of the data in memory; 0 stands for the variable's.
-pub(in crate::capi) struct Part {
-    start: *const PIO_Offset,
-    count: Count,
-    stride: *const PIO_Offset,
+/// The part of a variable that a caller asks for. NULL stands for its begin, its lengths, and for no stride. The type is
+/// that of the data in memory; 0 stands for the variable's.
+#[derive(Clone, Copy)]
+pub(super) struct Selection<'a> {
+    start: Array<'a, PIO_Offset>,
+    /// One element if absent.
+    count: Option<Array<'a, PIO_Offset>>,
+    stride: Array<'a, PIO_Offset>,
     xtype: nc_type,
 }
 
-enum Count {
-    One,
-    Of(*const PIO_Offset),
-}
+impl<'a> Selection<'a> {
+    const fn whole(xtype: nc_type) -> Self {
+        Self {
+            start: Array::NULL,
+            count: Some(Array::NULL),
+            stride: Array::NULL,
+            xtype,
+        }
+    }
 
-impl Part {
-    /// As PIOc_put_vars, with data of that type.
-    pub(in crate::capi) fn of_vars(
-        start: *const PIO_Offset,
-        count: *const PIO_Offset,
-        stride: *const PIO_Offset,
+    fn one(index: Array<'a, PIO_Offset>, xtype: nc_type) -> Self {
+        Self {
+            start: index,
+            count: None,
+            ..Self::whole(xtype)
+        }
+    }
+
+    fn block(start: Array<'a, PIO_Offset>, count: Array<'a, PIO_Offset>, xtype: nc_type) -> Self {
+        Self::strided(start, count, Array::NULL, xtype)
+    }
+
+    pub(super) fn strided(
+        start: Array<'a, PIO_Offset>,
+        count: Array<'a, PIO_Offset>,
+        stride: Array<'a, PIO_Offset>,
         xtype: nc_type,
     ) -> Self {
         Self {
             start,
-            count: Count::Of(count),
+            count: Some(count),
             stride,
             xtype,
         }
     }
 
-    fn whole(xtype: nc_type) -> Self {
-        Self::of_vars(null(), null(), null(), xtype)
-    }
-
-    fn one(index: *const PIO_Offset, xtype: nc_type) -> Self {
-        Self {
-            count: Count::One,
-            ..Self::of_vars(index, null(), null(), xtype)
-        }
-    }
-
-    fn block(start: *const PIO_Offset, count: *const PIO_Offset, xtype: nc_type) -> Self {
-        Self::of_vars(start, count, null(), xtype)
-    }
-
-    /// Writes from, or reads into, `buffer`.
-    pub(in crate::capi) unsafe fn put(
-        self,
-        ncid: c_int,
-        varid: c_int,
-        buffer: *const c_void,
-    ) -> c_int {
+    pub(super) fn put<T>(self, ncid: c_int, varid: c_int, buffer: Array<T>) -> c_int {
         on_file(ncid, |open| {
-            // SAFETY: promised by the caller.
-            let (kind, request) = unsafe { self.find(open, varid, buffer, true) }?;
-            // SAFETY: as above.
-            let data = unsafe { array("the buffer", buffer.cast::<u8>(), request.bytes(kind)?) }?;
-            open.file.put(varid, kind, &request.regions, data)
+            let (kind, slab) = self.find(open, varid, buffer.is_null(), true)?;
+            // SAFETY: the header says that the buffer holds all of the selection.
+            let data = unsafe { array("the buffer", buffer.cast(), slab.bytes(kind)?) }?;
+            open.file.put(varid, kind, &slab.regions, data)
         })
     }
 
-    pub(in crate::capi) unsafe fn get(
-        self,
-        ncid: c_int,
-        varid: c_int,
-        buffer: *mut c_void,
-    ) -> c_int {
+    pub(super) fn get<T>(self, ncid: c_int, varid: c_int, buffer: OutArray<T>) -> c_int {
         on_file(ncid, |open| {
-            // SAFETY: promised by the caller.
-            let (kind, request) = unsafe { self.find(open, varid, buffer, false) }?;
-            let data = match request.bytes(kind)? {
-                0 => &mut [],
-                // SAFETY: as above; not NULL, or the ranks had not agreed.
-                bytes => unsafe {
-                    std::slice::from_raw_parts_mut(buffer.cast::<u8>(), bytes as usize)
-                },
-            };
-            open.file.get(varid, kind, &request.regions, data)
+            let (kind, slab) = self.find(open, varid, buffer.is_null(), false)?;
+            // SAFETY: the header says that the buffer has room for all of the selection.
+            let data = unsafe { buffer.cast().slice(slab.bytes(kind)? as usize) };
+            let data = data.ok_or(Error::Null("the buffer"))?;
+            open.file.get(varid, kind, &slab.regions, data)
         })
     }
 
-    /// The kind of the data and what is asked for, the same on all ranks. Collective.
-    unsafe fn find(
+    /// The kind of the data and the elements, the same on all ranks. Collective.
+    fn find(
         &self,
         open: &mut OpenFile,
         varid: c_int,
-        buffer: *const c_void,
+        no_buffer: bool,
         putting: bool,
-    ) -> Result<(Kind, Request)> {
+    ) -> Result<(Kind, Hyperslab)> {
         let memory = match self.xtype {
             0 => Ok(None),
             xtype => Kind::from_number(xtype).map(Some),
         };
-        let shape = Shape::of(open, varid, putting, memory.clone())?;
+        let shape = VarShape::of(open, varid, putting, memory.clone())?;
         let kind = memory?.unwrap_or(shape.kind);
-        // SAFETY: promised by the caller.
-        let request = unsafe { self.request(&shape) };
-        let request = request.and_then(|request| {
-            // SAFETY: as above.
-            unsafe { array("the buffer", buffer.cast::<u8>(), request.bytes(kind)?) }?;
-            Ok(request)
+        let slab = self.hyperslab(&shape);
+        let slab = slab.and_then(|slab| match no_buffer && slab.bytes(kind)? > 0 {
+            true => Err(Error::Null("the buffer")),
+            false => Ok(slab),
         });
-        Ok((kind, request_of_all(open, request)?))
+        Ok((kind, agreed(open, slab)?))
     }
 
-    unsafe fn request(&self, shape: &Shape) -> Result<Request> {
+    fn hyperslab(&self, shape: &VarShape) -> Result<Hyperslab> {
         let ndims = shape.lengths.len();
-        let read = |place: *const PIO_Offset| {
-            // SAFETY: promised by the caller: NULL, or a number for each dimension.
-            (!place.is_null()).then(|| unsafe { std::slice::from_raw_parts(place, ndims) })
-        };
+        // SAFETY: the header says that there is a number for each dimension.
+        let numbers = |given: Array<'a, PIO_Offset>| unsafe { given.slice(ndims) };
         let ones = vec![1; ndims];
-        let count = match &self.count {
-            Count::One => Some(&ones[..]),
-            Count::Of(place) => read(*place),
-        };
-        Request::new(shape, read(self.start), count, read(self.stride))
+        let count = self.count.map_or(Some(&ones[..]), numbers);
+        Hyperslab::new(shape, numbers(self.start), count, numbers(self.stride))
     }
 }
 
-/// All ranks ask for the same part.
-pub(in crate::capi) fn request_of_all(
-    open: &OpenFile,
-    request: Result<Request>,
-) -> Result<Request> {
-    open.system.agree_same("parts of a variable", request)
+/// All ranks ask for the same elements.
+pub(in crate::capi) fn agreed(open: &OpenFile, slab: Result<Hyperslab>) -> Result<Hyperslab> {
+    open.system.agree_same("parts of a variable", slab)
 }
-
-// ---- data as the variable has them ----
 
 /// Writes a whole variable. The data are of its type, as in all functions without a type in their name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_var(ncid: c_int, varid: c_int, buf: *const c_void) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::whole(0).put(ncid, varid, buf) }
+pub extern "C" fn PIOc_put_var(ncid: c_int, varid: c_int, buf: Array<c_void>) -> c_int {
+    Selection::whole(0).put(ncid, varid, buf)
 }
 
 /// Reads a whole variable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_var(ncid: c_int, varid: c_int, buf: *mut c_void) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::whole(0).get(ncid, varid, buf) }
+pub extern "C" fn PIOc_get_var(ncid: c_int, varid: c_int, buf: OutArray<c_void>) -> c_int {
+    Selection::whole(0).get(ncid, varid, buf)
 }
 
 /// Writes one element.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_var1(
+pub extern "C" fn PIOc_put_var1(
     ncid: c_int,
     varid: c_int,
-    index: *const PIO_Offset,
-    buf: *const c_void,
+    index: Array<PIO_Offset>,
+    buf: Array<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::one(index, 0).put(ncid, varid, buf) }
+    Selection::one(index, 0).put(ncid, varid, buf)
 }
 
 /// Reads one element.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_var1(
+pub extern "C" fn PIOc_get_var1(
     ncid: c_int,
     varid: c_int,
-    index: *const PIO_Offset,
-    buf: *mut c_void,
+    index: Array<PIO_Offset>,
+    buf: OutArray<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::one(index, 0).get(ncid, varid, buf) }
+    Selection::one(index, 0).get(ncid, varid, buf)
 }
 
 /// Writes a block: `count` elements from `start` in each dimension.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_vara(
+pub extern "C" fn PIOc_put_vara(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    buf: *const c_void,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    buf: Array<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::block(start, count, 0).put(ncid, varid, buf) }
+    Selection::block(start, count, 0).put(ncid, varid, buf)
 }
 
 /// Reads a block.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_vara(
+pub extern "C" fn PIOc_get_vara(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    buf: *mut c_void,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    buf: OutArray<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::block(start, count, 0).get(ncid, varid, buf) }
+    Selection::block(start, count, 0).get(ncid, varid, buf)
 }
 
 /// Writes `count` elements from `start` that are `stride` apart, in each dimension.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_vars(
+pub extern "C" fn PIOc_put_vars(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
-    buf: *const c_void,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
+    buf: Array<c_void>,
 ) -> c_int {
-    let part = Part::of_vars(start, count, stride, 0);
-    // SAFETY: arguments of the caller.
-    unsafe { part.put(ncid, varid, buf) }
+    Selection::strided(start, count, stride, 0).put(ncid, varid, buf)
 }
 
 /// Reads as PIOc_put_vars writes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_vars(
+pub extern "C" fn PIOc_get_vars(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
-    buf: *mut c_void,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
+    buf: OutArray<c_void>,
 ) -> c_int {
-    let part = Part::of_vars(start, count, stride, 0);
-    // SAFETY: arguments of the caller.
-    unsafe { part.get(ncid, varid, buf) }
+    Selection::strided(start, count, stride, 0).get(ncid, varid, buf)
 }
 
 /// For each type the functions whose names end with it, which do the same with data of that type.
@@ -244,89 +207,79 @@ macro_rules! typed {
         $put_var:ident $get_var:ident $put_var1:ident $get_var1:ident
         $put_vara:ident $get_vara:ident $put_vars:ident $get_vars:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $put_var(ncid: c_int, varid: c_int, op: *const $type) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::whole($kind as nc_type).put(ncid, varid, op.cast()) }
+        pub extern "C" fn $put_var(ncid: c_int, varid: c_int, op: Array<$type>) -> c_int {
+            Selection::whole($kind as nc_type).put(ncid, varid, op)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get_var(ncid: c_int, varid: c_int, buf: *mut $type) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::whole($kind as nc_type).get(ncid, varid, buf.cast()) }
+        pub extern "C" fn $get_var(ncid: c_int, varid: c_int, buf: OutArray<$type>) -> c_int {
+            Selection::whole($kind as nc_type).get(ncid, varid, buf)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $put_var1(
+        pub extern "C" fn $put_var1(
             ncid: c_int,
             varid: c_int,
-            index: *const PIO_Offset,
-            op: *const $type,
+            index: Array<PIO_Offset>,
+            op: Array<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::one(index, $kind as nc_type).put(ncid, varid, op.cast()) }
+            Selection::one(index, $kind as nc_type).put(ncid, varid, op)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get_var1(
+        pub extern "C" fn $get_var1(
             ncid: c_int,
             varid: c_int,
-            index: *const PIO_Offset,
-            buf: *mut $type,
+            index: Array<PIO_Offset>,
+            buf: OutArray<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::one(index, $kind as nc_type).get(ncid, varid, buf.cast()) }
+            Selection::one(index, $kind as nc_type).get(ncid, varid, buf)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $put_vara(
+        pub extern "C" fn $put_vara(
             ncid: c_int,
             varid: c_int,
-            start: *const PIO_Offset,
-            count: *const PIO_Offset,
-            op: *const $type,
+            start: Array<PIO_Offset>,
+            count: Array<PIO_Offset>,
+            op: Array<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::block(start, count, $kind as nc_type).put(ncid, varid, op.cast()) }
+            Selection::block(start, count, $kind as nc_type).put(ncid, varid, op)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get_vara(
+        pub extern "C" fn $get_vara(
             ncid: c_int,
             varid: c_int,
-            start: *const PIO_Offset,
-            count: *const PIO_Offset,
-            buf: *mut $type,
+            start: Array<PIO_Offset>,
+            count: Array<PIO_Offset>,
+            buf: OutArray<$type>,
         ) -> c_int {
-            // SAFETY: arguments of the caller.
-            unsafe { Part::block(start, count, $kind as nc_type).get(ncid, varid, buf.cast()) }
+            Selection::block(start, count, $kind as nc_type).get(ncid, varid, buf)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $put_vars(
+        pub extern "C" fn $put_vars(
             ncid: c_int,
             varid: c_int,
-            start: *const PIO_Offset,
-            count: *const PIO_Offset,
-            stride: *const PIO_Offset,
-            op: *const $type,
+            start: Array<PIO_Offset>,
+            count: Array<PIO_Offset>,
+            stride: Array<PIO_Offset>,
+            op: Array<$type>,
         ) -> c_int {
-            let part = Part::of_vars(start, count, stride, $kind as nc_type);
-            // SAFETY: arguments of the caller.
-            unsafe { part.put(ncid, varid, op.cast()) }
+            Selection::strided(start, count, stride, $kind as nc_type).put(ncid, varid, op)
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $get_vars(
+        pub extern "C" fn $get_vars(
             ncid: c_int,
             varid: c_int,
-            start: *const PIO_Offset,
-            count: *const PIO_Offset,
-            stride: *const PIO_Offset,
-            buf: *mut $type,
+            start: Array<PIO_Offset>,
+            count: Array<PIO_Offset>,
+            stride: Array<PIO_Offset>,
+            buf: OutArray<$type>,
         ) -> c_int {
-            let part = Part::of_vars(start, count, stride, $kind as nc_type);
-            // SAFETY: arguments of the caller.
-            unsafe { part.get(ncid, varid, buf.cast()) }
+            Selection::strided(start, count, stride, $kind as nc_type).get(ncid, varid, buf)
         }
     )*};
 }

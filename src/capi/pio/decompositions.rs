@@ -1,18 +1,20 @@
 //! # Decompositions
 //!
-//! Which elements of an array each rank has.
+//! A decomposition says which elements of an array each rank has: its map.
 
-use crate::capi::pio::args::array;
-use crate::capi::pio::errors::number;
-use crate::capi::pio::io_systems::{PIO_REARR_SUBSET, rearranger};
-use crate::capi::pio::registry::{self as registry, System, digest, on_system};
-use crate::capi::pio::types::PIO_Offset;
-use crate::capi::stanchion::pio as stanchion_pio;
+use super::args::array;
+use super::errors::{PIO_NOERR, number};
+use super::io_systems::{PIO_REARR_SUBSET, rearranger};
+use super::registry::{self, System, digest, on_system};
+use super::types::PIO_Offset;
+use crate::capi::boundary::{Array, In, Out};
+use crate::capi::stanchion::pio::{is_strict, outside};
 use crate::pio::{Decomp, Error, Kind, Layout, Outside, Rearranger, Result, agree_same};
+use std::borrow::Cow;
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// What upstream has unless told otherwise.
+/// Upstream's default.
 const BLOCK_SIZE: c_int = if cfg!(feature = "pio_ncar") {
     1 << 20
 } else {
@@ -21,11 +23,11 @@ const BLOCK_SIZE: c_int = if cfg!(feature = "pio_ncar") {
 
 static BLOCK: AtomicI32 = AtomicI32::new(BLOCK_SIZE);
 
-/// What a rank gave to one of the functions below, checked.
-pub(in crate::capi) struct Given<'a> {
+/// A decomposition as a rank asks for it.
+pub(super) struct Wanted<'a> {
     kind: Kind,
     dims: Vec<u64>,
-    map: &'a [i64],
+    map: Cow<'a, [i64]>,
     rearranger: Rearranger,
     read_only: bool,
     io_region: Option<(Vec<u64>, Vec<u64>)>,
@@ -34,18 +36,18 @@ pub(in crate::capi) struct Given<'a> {
     outside: Outside,
 }
 
-impl<'a> Given<'a> {
+impl<'a> Wanted<'a> {
     /// `rearranger`: another than the I/O system has.
-    pub(in crate::capi) fn new(
+    pub(super) fn new(
         system: &System,
         pio_type: c_int,
         dims: Vec<u64>,
-        map: &'a [i64],
+        map: Cow<'a, [i64]>,
         rearranger: Option<c_int>,
     ) -> Result<Self> {
         let default = system.io.rearranger;
         let chosen = rearranger.map(|number| self::rearranger(number, default));
-        Ok(Given {
+        Ok(Self {
             kind: Kind::from_number(pio_type)?,
             dims,
             map,
@@ -53,12 +55,12 @@ impl<'a> Given<'a> {
             read_only: false,
             io_region: None,
             block_size: BLOCK.load(Ordering::Relaxed) as u64,
-            strict: stanchion_pio::is_strict(),
-            outside: stanchion_pio::outside()?,
+            strict: is_strict(),
+            outside: outside()?,
         })
     }
 
-    /// Of what all ranks must want alike.
+    /// Hash of what all ranks must ask for alike.
     fn digest(&self) -> u64 {
         let kind = self.kind as c_int;
         let options = (self.read_only, self.block_size, self.strict, self.outside);
@@ -70,7 +72,7 @@ impl<'a> Given<'a> {
         Layout {
             kind: self.kind,
             dims: &self.dims,
-            map: self.map,
+            map: &self.map,
             rearranger: self.rearranger,
             read_only: self.read_only,
             io_region: io_region.map(|(start, count)| (&start[..], &count[..])),
@@ -79,84 +81,59 @@ impl<'a> Given<'a> {
             outside: self.outside,
         }
     }
+
+    /// Makes the decomposition, which all ranks ask for alike, and returns its id. Collective.
+    pub(super) fn make(system: &System, wanted: Result<Self>) -> Result<c_int> {
+        let wanted = wanted.map(|wanted| {
+            let digest = wanted.digest();
+            (wanted, digest)
+        });
+        let wanted = agree_same(&system.io.comm, "decompositions", wanted)?;
+        let decomp = Decomp::new(&system.io, &wanted.layout())?;
+        registry::add_decomp(system.id, decomp)
+    }
 }
 
-/// The arguments that all functions have, unchecked. Pointers are NULL or as the header says.
-struct Arguments {
+/// The start and the count in each dimension of what an I/O task shall hold; NULL if the library chooses.
+type IoRegion<'a> = (Array<'a, PIO_Offset>, Array<'a, PIO_Offset>);
+
+/// Makes a decomposition whose map is what `map` returns.
+fn init<'a>(
+    iosysid: c_int,
     pio_type: c_int,
-    ndims: c_int,
-    gdimlen: *const c_int,
-    maplen: c_int,
-    compmap: *const PIO_Offset,
-    ioidp: *mut c_int,
+    (ndims, gdimlen): (c_int, Array<c_int>),
+    map: impl FnOnce() -> Result<Cow<'a, [i64]>>,
+    ioidp: Out<c_int>,
     rearranger: Option<c_int>,
-    iostart: *const PIO_Offset,
-    iocount: *const PIO_Offset,
+    (iostart, iocount): IoRegion,
     read_only: bool,
-}
-
-impl Arguments {
-    unsafe fn check<'a>(&self, system: &System) -> Result<Given<'a>> {
-        // SAFETY: promised by the caller.
-        let map = unsafe { array("compmap", self.compmap, self.maplen) }?;
-        // SAFETY: as above.
-        unsafe { self.check_with(system, map) }
-    }
-
-    /// With a map that takes the place of the caller's.
-    unsafe fn check_with<'a>(&self, system: &System, map: &'a [i64]) -> Result<Given<'a>> {
-        if self.ioidp.is_null() {
-            return Err(Error::Null("ioidp"));
-        }
-        // SAFETY: promised by the caller.
-        let dims = unsafe { dims(self.ndims, self.gdimlen) }?;
-        let mut given = Given::new(system, self.pio_type, dims, map, self.rearranger)?;
-        given.read_only = self.read_only;
-        if given.rearranger == Rearranger::Box && system.io.io_rank().is_some() {
-            // SAFETY: as above.
-            given.io_region = unsafe { self.io_region() }?;
-        }
-        Ok(given)
-    }
-
-    unsafe fn io_region(&self) -> Result<Option<(Vec<u64>, Vec<u64>)>> {
-        if self.iostart.is_null() || self.iocount.is_null() {
-            return Ok(None);
-        }
-        // SAFETY: promised by the caller.
-        let start = unsafe { array("iostart", self.iostart, self.ndims) }?;
-        // SAFETY: as above.
-        let count = unsafe { array("iocount", self.iocount, self.ndims) }?;
-        Ok(Some((
-            naturals("iostart", start)?,
-            naturals("iocount", count)?,
-        )))
-    }
-
-    unsafe fn give(&self, id: c_int) -> Result<()> {
-        // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe { self.ioidp.write(id) };
+) -> c_int {
+    on_system(iosysid, |system| {
+        let wanted = map().and_then(|map| {
+            if ioidp.is_null() {
+                return Err(Error::Null("ioidp"));
+            }
+            let dims = dims(ndims, gdimlen)?;
+            let mut wanted = Wanted::new(system, pio_type, dims, map, rearranger)?;
+            wanted.read_only = read_only;
+            let is_held = wanted.rearranger == Rearranger::Box && system.io.io_rank().is_some();
+            if is_held && !iostart.is_null() && !iocount.is_null() {
+                let start = naturals("iostart", iostart, ndims)?;
+                wanted.io_region = Some((start, naturals("iocount", iocount, ndims)?));
+            }
+            Ok(wanted)
+        });
+        ioidp.set(Wanted::make(system, wanted)?);
         Ok(())
-    }
+    })
 }
 
-/// Makes what all ranks want alike, and returns its id. Collective.
-pub(in crate::capi) fn make(system: &System, given: Result<Given>) -> Result<c_int> {
-    let given = given.map(|given| {
-        let digest = given.digest();
-        (given, digest)
-    });
-    let given = agree_same(&system.io.comm, "decompositions", given)?;
-    let decomp = Decomp::new(&system.io, &given.layout())?;
-    registry::add_decomp(system.id, decomp)
-}
-
-/// Lengths of dimensions, at least one of them and each at least 1.
-pub(in crate::capi) unsafe fn dims(ndims: c_int, lengths: *const c_int) -> Result<Vec<u64>> {
+/// Lengths of dimensions: at least one, each at least 1.
+pub(super) fn dims(ndims: c_int, lengths: Array<c_int>) -> Result<Vec<u64>> {
     if ndims < 1 {
         return Err(Error::Invalid(format!("{ndims} dimensions")));
     }
-    // SAFETY: promised by the caller.
+    // SAFETY: the header says that there are `ndims` lengths.
     let lengths = unsafe { array("gdimlen", lengths, ndims) }?;
     match lengths.iter().find(|length| **length < 1) {
         Some(length) => Err(Error::Invalid(format!("a dimension of length {length}"))),
@@ -164,203 +141,139 @@ pub(in crate::capi) unsafe fn dims(ndims: c_int, lengths: *const c_int) -> Resul
     }
 }
 
-fn naturals(name: &str, values: &[i64]) -> Result<Vec<u64>> {
-    let naturals = values.iter().map(|value| u64::try_from(*value));
-    let naturals = naturals.collect::<std::result::Result<_, _>>();
-    naturals.map_err(|_| Error::Invalid(format!("{name} has a negative entry")))
+/// A number for each dimension, none of them negative.
+fn naturals<T: Copy + TryInto<u64>>(
+    name: &'static str,
+    values: Array<T>,
+    ndims: c_int,
+) -> Result<Vec<u64>> {
+    // SAFETY: the header says that there is a number for each dimension.
+    let values = unsafe { array(name, values, ndims) }?;
+    let naturals = values.iter().map(|value| (*value).try_into().ok());
+    let naturals = naturals.collect::<Option<_>>();
+    naturals.ok_or_else(|| Error::Invalid(format!("{name} has a negative entry")))
 }
 
-/// Makes a decomposition: `compmap` has the places in the array of this rank's elements, counted from 1, 0
-/// for an element that is in no file (a hole). The order is free. `rearr` NULL: as the I/O system has it.
+fn entries(maplen: c_int, compmap: Array<'_, PIO_Offset>) -> Result<&[i64]> {
+    // SAFETY: the header says that the map has `maplen` entries.
+    unsafe { array("compmap", compmap, maplen) }
+}
+
+/// Makes a decomposition: `compmap` has the place in the array of each of this rank's elements, counted from 1; 0 is an
+/// element that is in no file (a hole). The order is free. `rearr` is another rearranger than the I/O system's, or NULL.
 /// `iostart` and `iocount`, unless NULL, say what this I/O task shall hold (box rearranger only).
 ///
 /// # Returns
-/// PIO_NOERR, and the id in `ioidp`. PIO_EINVAL if an entry is outside of the array, or if an element is in the
-/// maps more than once: with the box rearranger always, with the subset rearranger if
-/// stanchion_pio_strict asks for it.
+/// PIO_NOERR, and the id in `ioidp`. PIO_EINVAL if an entry is outside of the array, or if an element is in the maps more
+/// than once: always with the box rearranger, with the subset rearranger if stanchion_pio_strict asks for it.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_InitDecomp(
+pub extern "C" fn PIOc_InitDecomp(
     iosysid: c_int,
     pio_type: c_int,
     ndims: c_int,
-    gdimlen: *const c_int,
+    gdimlen: Array<c_int>,
     maplen: c_int,
-    compmap: *const PIO_Offset,
-    ioidp: *mut c_int,
-    rearr: *const c_int,
-    iostart: *const PIO_Offset,
-    iocount: *const PIO_Offset,
+    compmap: Array<PIO_Offset>,
+    ioidp: Out<c_int>,
+    rearr: In<c_int>,
+    iostart: Array<PIO_Offset>,
+    iocount: Array<PIO_Offset>,
 ) -> c_int {
-    let arguments = Arguments {
-        pio_type,
-        ndims,
-        gdimlen,
-        maplen,
-        compmap,
-        ioidp,
-        // SAFETY: arguments of the caller.
-        rearranger: unsafe { rearr.as_ref() }.copied(),
-        iostart,
-        iocount,
-        read_only: false,
-    };
-    // SAFETY: as above.
-    on_system(iosysid, |system| unsafe {
-        arguments.give(make(system, arguments.check(system))?)
-    })
+    let (dims, region) = ((ndims, gdimlen), (iostart, iocount));
+    let map = || entries(maplen, compmap).map(Cow::from);
+    let rearranger = rearr.get().copied();
+    init(
+        iosysid, pio_type, dims, map, ioidp, rearranger, region, false,
+    )
 }
 
 /// As PIOc_InitDecomp for a decomposition that is only read with: an element may be in the maps many times.
-///
-/// # Collective
-/// As PIOc_InitDecomp.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_InitDecomp_ReadOnly(
+pub extern "C" fn PIOc_InitDecomp_ReadOnly(
     iosysid: c_int,
     pio_type: c_int,
     ndims: c_int,
-    gdimlen: *const c_int,
+    gdimlen: Array<c_int>,
     maplen: c_int,
-    compmap: *const PIO_Offset,
-    ioidp: *mut c_int,
-    rearr: *const c_int,
-    iostart: *const PIO_Offset,
-    iocount: *const PIO_Offset,
+    compmap: Array<PIO_Offset>,
+    ioidp: Out<c_int>,
+    rearr: In<c_int>,
+    iostart: Array<PIO_Offset>,
+    iocount: Array<PIO_Offset>,
 ) -> c_int {
-    let arguments = Arguments {
-        pio_type,
-        ndims,
-        gdimlen,
-        maplen,
-        compmap,
-        ioidp,
-        // SAFETY: arguments of the caller.
-        rearranger: unsafe { rearr.as_ref() }.copied(),
-        iostart,
-        iocount,
-        read_only: true,
-    };
-    // SAFETY: as above.
-    on_system(iosysid, |system| unsafe {
-        arguments.give(make(system, arguments.check(system))?)
-    })
+    let (dims, region) = ((ndims, gdimlen), (iostart, iocount));
+    let map = || entries(maplen, compmap).map(Cow::from);
+    let rearranger = rearr.get().copied();
+    init(
+        iosysid, pio_type, dims, map, ioidp, rearranger, region, true,
+    )
 }
 
-/// As PIOc_InitDecomp with places counted from 0 and -1 for a hole; `rearranger` 0: as the I/O system has it.
-///
-/// # Collective
-/// As PIOc_InitDecomp.
+/// As PIOc_InitDecomp with places counted from 0 and -1 for a hole; a `rearranger` of 0 is the I/O system's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_init_decomp(
+pub extern "C" fn PIOc_init_decomp(
     iosysid: c_int,
     pio_type: c_int,
     ndims: c_int,
-    gdimlen: *const c_int,
+    gdimlen: Array<c_int>,
     maplen: c_int,
-    compmap: *const PIO_Offset,
-    ioidp: *mut c_int,
+    compmap: Array<PIO_Offset>,
+    ioidp: Out<c_int>,
     rearranger: c_int,
-    iostart: *const PIO_Offset,
-    iocount: *const PIO_Offset,
+    iostart: Array<PIO_Offset>,
+    iocount: Array<PIO_Offset>,
 ) -> c_int {
-    let arguments = Arguments {
-        pio_type,
-        ndims,
-        gdimlen,
-        maplen,
-        compmap,
-        ioidp,
-        rearranger: (rearranger != 0).then_some(rearranger),
-        iostart,
-        iocount,
-        read_only: false,
-    };
-    // SAFETY: arguments of the caller.
-    on_system(iosysid, |system| unsafe {
-        let map = array("compmap", compmap, maplen).and_then(from_one);
-        let given = match &map {
-            Ok(map) => arguments.check_with(system, map),
-            Err(error) => Err(error.clone()),
-        };
-        arguments.give(make(system, given)?)
-    })
+    let (dims, region) = ((ndims, gdimlen), (iostart, iocount));
+    let map = || Ok(from_one(entries(maplen, compmap)?)?.into());
+    let rearranger = (rearranger != 0).then_some(rearranger);
+    init(
+        iosysid, pio_type, dims, map, ioidp, rearranger, region, false,
+    )
 }
 
 /// Places counted from 1 instead of from 0.
 fn from_one(map: &[i64]) -> Result<Vec<i64>> {
-    let mut counted = room(map.len())?;
+    let mut counted = Vec::new();
+    let room = counted.try_reserve_exact(map.len());
+    room.map_err(|_| Error::Memory(8 * map.len() as u64))?;
     counted.extend(map.iter().map(|place| place.saturating_add(1)));
     Ok(counted)
 }
 
-/// An empty list with room for so many entries.
-fn room(entries: usize) -> Result<Vec<i64>> {
-    let mut list = Vec::new();
-    match list.try_reserve_exact(entries) {
-        Ok(()) => Ok(list),
-        Err(_) => Err(Error::Memory(8 * entries as u64)),
-    }
-}
-
-/// Makes a decomposition in which this rank has one block of the array: `count` elements from `start` (counted
-/// from 0) in each dimension. With the subset rearranger.
+/// Makes a decomposition in which this rank has one block of the array: `count` elements from `start`, counted from 0, in
+/// each dimension. With the subset rearranger.
 ///
 /// # Collective
 /// As PIOc_InitDecomp.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_InitDecomp_bc(
+pub extern "C" fn PIOc_InitDecomp_bc(
     iosysid: c_int,
     basetype: c_int,
     ndims: c_int,
-    gdimlen: *const c_int,
-    start: *const c_long,
-    count: *const c_long,
-    ioidp: *mut c_int,
+    gdimlen: Array<c_int>,
+    start: Array<c_long>,
+    count: Array<c_long>,
+    ioidp: Out<c_int>,
 ) -> c_int {
-    let arguments = Arguments {
-        pio_type: basetype,
-        ndims,
-        gdimlen,
-        maplen: 0,
-        compmap: std::ptr::null(),
-        ioidp,
-        rearranger: Some(PIO_REARR_SUBSET),
-        iostart: std::ptr::null(),
-        iocount: std::ptr::null(),
-        read_only: false,
+    let map = || {
+        let dims = dims(ndims, gdimlen)?;
+        let (start, count) = (
+            naturals("start", start, ndims)?,
+            naturals("count", count, ndims)?,
+        );
+        Ok(map_of_block(&dims, &start, &count)?.into())
     };
-    // SAFETY: arguments of the caller.
-    on_system(iosysid, |system| unsafe {
-        let map = block(ndims, gdimlen, start, count);
-        let given = match &map {
-            Ok(map) => arguments.check_with(system, map),
-            Err(error) => Err(error.clone()),
-        };
-        arguments.give(make(system, given)?)
-    })
+    let (dims, region) = ((ndims, gdimlen), (Array::NULL, Array::NULL));
+    let rearranger = Some(PIO_REARR_SUBSET);
+    init(
+        iosysid, basetype, dims, map, ioidp, rearranger, region, false,
+    )
 }
 
-unsafe fn block(
-    ndims: c_int,
-    gdimlen: *const c_int,
-    start: *const c_long,
-    count: *const c_long,
-) -> Result<Vec<i64>> {
-    // SAFETY: promised by the caller.
-    let dims = unsafe { dims(ndims, gdimlen) }?;
-    // SAFETY: as above.
-    let (start, count) = unsafe { (array("start", start, ndims)?, array("count", count, ndims)?) };
-    #[allow(clippy::useless_conversion)] // a long has 32 bits elsewhere
-    let wide = |values: &[c_long]| values.iter().map(|v| i64::from(*v)).collect::<Vec<_>>();
-    let start = naturals("start", &wide(start))?;
-    let count = naturals("count", &wide(count))?;
-    map_of_block(&dims, &start, &count)
-}
-
-/// The places of a block of the array, from 1.
+/// The places of a block of the array, counted from 1.
 fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> {
     let ends = start
         .iter()
@@ -379,7 +292,7 @@ fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> 
     if elements.is_none_or(|elements| elements > isize::MAX as u64 / 8) {
         return Err(Error::Memory(elements.unwrap_or(u64::MAX)));
     }
-    // From the places of one dimension to those of one more: each place becomes the begin of a row.
+    // Dimension by dimension, slowest first: each place so far becomes the begin of a row.
     let (mut map, mut rows) = (vec![0], Vec::new());
     for ((dim, start), count) in dims.iter().zip(start).zip(count) {
         std::mem::swap(&mut map, &mut rows);
@@ -396,7 +309,7 @@ fn map_of_block(dims: &[u64], start: &[u64], count: &[u64]) -> Result<Vec<i64>> 
     Ok(map)
 }
 
-/// Frees a decomposition. What was handed to PIOc_write_darray with it is still written.
+/// Frees a decomposition. Data that PIOc_write_darray has buffered with it are still written.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system.
@@ -409,10 +322,7 @@ pub extern "C" fn PIOc_freedecomp(iosysid: c_int, ioid: c_int) -> c_int {
     })
 }
 
-/// The length of this rank's map.
-///
-/// # Returns
-/// The length; PIO_EBADID if there is no such decomposition.
+/// Returns the length of this rank's map; PIO_EBADID if there is no such decomposition.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_local_array_size(ioid: c_int) -> c_int {
     number(|| {
@@ -421,14 +331,14 @@ pub extern "C" fn PIOc_get_local_array_size(ioid: c_int) -> c_int {
     })
 }
 
-/// Sets the fewest bytes that an I/O task is used for by the box rearranger, for decompositions that are made
-/// from now on. To be the same on all ranks. Ignored if not positive.
+/// Sets the fewest bytes for which the box rearranger uses another I/O task, for decompositions that are made from now on.
+/// It must be the same on all ranks. Ignored if not positive.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_blocksize(newblocksize: c_int) -> c_int {
     if newblocksize > 0 {
         BLOCK.store(newblocksize, Ordering::Relaxed);
     }
-    crate::capi::pio::errors::PIO_NOERR
+    PIO_NOERR
 }
 
 #[cfg(test)]

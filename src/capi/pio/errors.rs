@@ -1,8 +1,7 @@
-//! What becomes of an error of PIO: one place for all of its functions.
+//! How PIO's errors are reported.
 //!
-//! A code goes back to the caller in any case, the same one on all ranks of a collective call. With the handler
-//! PIO_INTERNAL_ERROR the rank that failed says why on standard error as well, and ends the job if the
-//! environment variable STANCHION_PIO_INTERNAL is `abort`.
+//! Callers always get a code, the same on all ranks of a collective call. With PIO_INTERNAL_ERROR the rank that failed also
+//! prints the reason on standard error, and aborts the job if the environment variable STANCHION_PIO_INTERNAL is `abort`.
 
 use crate::capi::{error, guard};
 use crate::comm::mpi::{self, MpiComm};
@@ -13,17 +12,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 pub(in crate::capi) const PIO_NOERR: c_int = 0;
-/// What a panic becomes.
+/// The code for a panic.
 const PIO_EIO: c_int = EIO;
 
-/// How errors of an I/O system are told.
+/// How errors of an I/O system are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::capi) struct Handler(c_int);
 
 impl Handler {
     const INTERNAL: Handler = Handler(-51);
 
-    /// The last one is PIO_RETURN_ERROR; the SCORPIO ABI has PIO_REDUCE_ERROR before it.
+    /// PIO_RETURN_ERROR, the lowest number; the SCORPIO ABI has PIO_REDUCE_ERROR before it.
     const LAST: c_int = if cfg!(feature = "pio_ncar") { -53 } else { -54 };
 
     pub(in crate::capi) fn from_number(method: c_int) -> Result<Self> {
@@ -48,7 +47,7 @@ pub(in crate::capi) fn default_handler() -> Handler {
     Handler(DEFAULT.load(Ordering::Relaxed))
 }
 
-/// Returns the one until now.
+/// Returns the previous one.
 pub(in crate::capi) fn set_default_handler(handler: Handler) -> Handler {
     Handler(DEFAULT.swap(handler.0, Ordering::Relaxed))
 }
@@ -66,7 +65,7 @@ pub(in crate::capi) fn number(body: impl FnOnce() -> Result<c_int>) -> c_int {
     })
 }
 
-/// Tells of an error as `handler` wants it, and returns its code.
+/// Reports an error as `handler` says, and returns its code.
 pub(in crate::capi) fn conclude(
     handler: Handler,
     comm: Option<&MpiComm>,
@@ -76,7 +75,7 @@ pub(in crate::capi) fn conclude(
         return PIO_NOERR;
     };
     let code = error.code();
-    // Whoever failed first has its own error, all others have heard of it.
+    // The rank that failed has its own error, all others the news of it.
     let is_own = !matches!(error, Error::Peer { .. });
     // Logged errors are printed anyway.
     if handler == Handler::INTERNAL && is_own && !log::is_on(log::Level::Error) {

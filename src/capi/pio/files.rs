@@ -1,18 +1,17 @@
 //! # Files
 
-use crate::capi::pio::args::path;
-use crate::capi::pio::open::{self as pio_open, Opening};
-use crate::capi::pio::registry::{self as registry, on_file, on_system, on_system_of};
-use crate::capi::{guard, ptr};
+use super::args::any_text;
+use super::open::{Opening, iotype_of};
+use super::registry::{self, on_file, on_system, on_system_of};
+use crate::capi::boundary::{In, InOut, Out, OutArray, Text, path_of};
+use crate::capi::guard;
 use crate::comm::Comm;
 use crate::pio::{Error, Result, format};
 use crate::storage::place::remove;
-use std::ffi::{CStr, OsStr, c_char, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CStr, c_int};
 
-/// Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
-/// this call does.
+/// Tells whether this process can use an I/O type: the build knows the file library, and it can be loaded, which this call
+/// does.
 ///
 /// # Returns
 /// 1 or 0.
@@ -21,56 +20,59 @@ pub extern "C" fn PIOc_iotype_available(iotype: c_int) -> c_int {
     format::available(iotype).into()
 }
 
-/// Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
+/// Creates a file. Unwritten places are not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
 ///
 /// # Returns
-/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or
-/// an I/O task cannot load what it needs.
+/// PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or an I/O task cannot
+/// load the file library.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_createfile(
+pub extern "C" fn PIOc_createfile(
     iosysid: c_int,
-    ncidp: *mut c_int,
-    iotype: *const c_int,
-    fname: *const c_char,
+    ncidp: Out<c_int>,
+    iotype: In<c_int>,
+    fname: Text,
     mode: c_int,
 ) -> c_int {
-    on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { Opening::check(ncidp, iotype, fname, mode) };
-        let opening = system.agree_same("files", given)?;
-        // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe { ncidp.write(opening.create(system)?) };
-        Ok(())
-    })
+    let iotype = iotype.get().copied();
+    create(iosysid, ncidp, || Opening::check(iotype, fname, mode))
 }
 
 /// As PIOc_createfile with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF, which fills.
-///
-/// # Collective
-/// As PIOc_createfile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_create(
+pub extern "C" fn PIOc_create(
     iosysid: c_int,
-    path: *const c_char,
+    path: Text,
     cmode: c_int,
-    ncidp: *mut c_int,
+    ncidp: Out<c_int>,
+) -> c_int {
+    let opening = || Opening::check(Some(iotype_of(cmode)), path, cmode).map(Opening::filling);
+    create(iosysid, ncidp, opening)
+}
+
+fn create<'a>(
+    iosysid: c_int,
+    ncidp: Out<c_int>,
+    opening: impl FnOnce() -> Result<Opening<'a>>,
 ) -> c_int {
     on_system(iosysid, |system| {
-        let iotype = pio_open::iotype_of(cmode);
-        // SAFETY: arguments of the caller.
-        let given = unsafe { Opening::check(ncidp, &iotype, path, cmode) };
-        let opening = system.agree_same("files", given.map(Opening::filling))?;
-        // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe { ncidp.write(opening.create(system)?) };
+        let given = needed(ncidp).and_then(|()| opening());
+        ncidp.set(system.agree_same("files", given)?.create(system)?);
         Ok(())
     })
 }
 
-/// Opens a file, for writing too if `mode` has PIO_WRITE. Where the I/O type does not suit the file, it is opened
-/// as PIO_IOTYPE_NETCDF; `iotype` is not changed.
+fn needed(ncidp: Out<c_int>) -> Result<()> {
+    match ncidp.is_null() {
+        true => Err(Error::Null("ncidp")),
+        false => Ok(()),
+    }
+}
+
+/// Opens a file, for writing too if `mode` has PIO_WRITE. A file that the I/O type cannot open is opened as
+/// PIO_IOTYPE_NETCDF; `iotype` is not changed.
 ///
 /// # Returns
 /// PIO_NOERR, and the id in `ncidp`.
@@ -78,74 +80,65 @@ pub unsafe extern "C" fn PIOc_create(
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_openfile(
+pub extern "C" fn PIOc_openfile(
     iosysid: c_int,
-    ncidp: *mut c_int,
-    iotype: *mut c_int,
-    fname: *const c_char,
+    ncidp: Out<c_int>,
+    iotype: InOut<c_int>,
+    fname: Text,
     mode: c_int,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_openfile_retry(iosysid, ncidp, iotype, fname, mode, 1) }
+    PIOc_openfile_retry(iosysid, ncidp, iotype, fname, mode, 1)
 }
 
 /// As PIOc_openfile with that I/O type only.
-///
-/// # Collective
-/// As PIOc_openfile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_openfile2(
+pub extern "C" fn PIOc_openfile2(
     iosysid: c_int,
-    ncidp: *mut c_int,
-    iotype: *mut c_int,
-    fname: *const c_char,
+    ncidp: Out<c_int>,
+    iotype: InOut<c_int>,
+    fname: Text,
     mode: c_int,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_openfile_retry(iosysid, ncidp, iotype, fname, mode, 0) }
+    PIOc_openfile_retry(iosysid, ncidp, iotype, fname, mode, 0)
 }
 
 /// As PIOc_openfile if `retry` is not 0, else as PIOc_openfile2.
-///
-/// # Collective
-/// As PIOc_openfile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_openfile_retry(
+pub extern "C" fn PIOc_openfile_retry(
     iosysid: c_int,
-    ncidp: *mut c_int,
-    iotype: *mut c_int,
-    filename: *const c_char,
+    ncidp: Out<c_int>,
+    iotype: InOut<c_int>,
+    filename: Text,
     mode: c_int,
     retry: c_int,
 ) -> c_int {
+    open(iosysid, ncidp, iotype.get(), filename, mode, retry != 0)
+}
+
+/// As PIOc_openfile2 with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF.
+#[unsafe(no_mangle)]
+pub extern "C" fn PIOc_open(iosysid: c_int, path: Text, mode: c_int, ncidp: Out<c_int>) -> c_int {
+    open(iosysid, ncidp, Some(iotype_of(mode)), path, mode, false)
+}
+
+fn open(
+    iosysid: c_int,
+    ncidp: Out<c_int>,
+    iotype: Option<c_int>,
+    name: Text,
+    mode: c_int,
+    retry: bool,
+) -> c_int {
     on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { Opening::check(ncidp, iotype, filename, mode) };
-        let given = given.map(|opening| (opening, retry != 0));
+        let given = needed(ncidp).and_then(|()| Opening::check(iotype, name, mode));
+        let given = given.map(|opening| (opening, retry));
         let (opening, retry) = system.agree_same("files", given)?;
-        // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe { ncidp.write(opening.open(system, retry)?) };
+        ncidp.set(opening.open(system, retry)?);
         Ok(())
     })
 }
 
-/// As PIOc_openfile2 with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF.
-///
-/// # Collective
-/// As PIOc_openfile.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_open(
-    iosysid: c_int,
-    path: *const c_char,
-    mode: c_int,
-    ncidp: *mut c_int,
-) -> c_int {
-    let mut iotype = pio_open::iotype_of(mode);
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_openfile_retry(iosysid, ncidp, &mut iotype, path, mode, 0) }
-}
-
-/// Writes what is buffered and closes the file. It is closed even if that fails.
+/// Flushes buffered data and closes the file. It is closed even if that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
     on_system_of(ncid, |_| registry::take_file(ncid)?.file.close())
@@ -156,48 +149,47 @@ pub extern "C" fn PIOc_closefile(ncid: c_int) -> c_int {
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_deletefile(iosysid: c_int, filename: *const c_char) -> c_int {
+pub extern "C" fn PIOc_deletefile(iosysid: c_int, filename: Text) -> c_int {
     on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        let path = system.agree_same("files", unsafe { path("filename", filename) })?;
+        let path = system.agree_same("files", any_text("filename", filename))?;
         let is_root = system.io.comm.rank() == system.io.io_root();
         system.agree(if is_root { delete(path) } else { Ok(()) })
     })
 }
 
 fn delete(path: &CStr) -> Result<()> {
-    // Codes as upstream: those of the system.
+    // Upstream returns the codes of the system.
     let failed = |code: c_int, text: String| Error::Format {
         call: "PIOc_deletefile",
         code,
         text,
     };
-    match remove(Path::new(OsStr::from_bytes(path.to_bytes()))) {
+    match remove(path_of(path)) {
         Ok(true) => Ok(()),
         Ok(false) => Err(failed(libc::ENOENT, format!("there is no {path:?}"))),
         Err(error) => Err(failed(error.errno().raw_os_error(), error.to_string())),
     }
 }
 
-/// Writes what is buffered, and what the file library has buffered.
+/// Flushes buffered data, and the buffers of the file library.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_sync(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.sync())
 }
 
-/// Lets dimensions, variables and attributes be changed.
+/// Enters define mode: dimensions, variables and attributes can be changed.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_redef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.redef())
 }
 
-/// Ends the changes: data can be written and read.
+/// Leaves define mode: data can be written and read.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_enddef(ncid: c_int) -> c_int {
     on_file(ncid, |open| open.file.enddef())
 }
 
-/// Whether there is such an open file. Not collective.
+/// Tells whether there is such an open file. Not collective.
 ///
 /// # Returns
 /// 1 or 0.
@@ -209,14 +201,10 @@ pub extern "C" fn PIOc_File_is_Open(ncid: c_int) -> c_int {
 const NC_FILL: c_int = 0;
 const NC_NOFILL: c_int = 256;
 
-/// Whether what is not written is filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of
-/// their own. `old_modep` gets what it was and may be NULL.
+/// Sets whether unwritten places are filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of their own.
+/// `old_modep` gets the previous mode.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_set_fill(
-    ncid: c_int,
-    fillmode: c_int,
-    old_modep: *mut c_int,
-) -> c_int {
+pub extern "C" fn PIOc_set_fill(ncid: c_int, fillmode: c_int, old_modep: Out<c_int>) -> c_int {
     on_file(ncid, |open| {
         let given = match fillmode {
             NC_FILL => Ok(true),
@@ -224,96 +212,78 @@ pub unsafe extern "C" fn PIOc_set_fill(
             other => Err(Error::Invalid(format!("{other} is not a fill mode"))),
         };
         let was_filled = open.change(given, |format, fill| format.set_fill(fill))?;
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(old_modep, if was_filled { NC_FILL } else { NC_NOFILL }) };
+        old_modep.set(if was_filled { NC_FILL } else { NC_NOFILL });
         Ok(())
     })
 }
 
-// ---- what a file is made of ----
+// ---- what a file holds ----
 
-/// The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
-/// All of them may be NULL.
+/// Gets the number of dimensions, of variables and of global attributes, and the unlimited dimension or -1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq(
+pub extern "C" fn PIOc_inq(
     ncid: c_int,
-    ndimsp: *mut c_int,
-    nvarsp: *mut c_int,
-    ngattsp: *mut c_int,
-    unlimdimidp: *mut c_int,
+    ndimsp: Out<c_int>,
+    nvarsp: Out<c_int>,
+    ngattsp: Out<c_int>,
+    unlimdimidp: Out<c_int>,
 ) -> c_int {
     on_file(ncid, |open| {
         let counts = open.file.ask(|format| format.counts())?;
-        // SAFETY: arguments of the caller.
-        unsafe {
-            ptr::store(ndimsp, counts.dims);
-            ptr::store(nvarsp, counts.vars);
-            ptr::store(ngattsp, counts.attributes);
-            ptr::store(unlimdimidp, counts.unlimited);
-        }
+        ndimsp.set(counts.dims);
+        nvarsp.set(counts.vars);
+        ngattsp.set(counts.attributes);
+        unlimdimidp.set(counts.unlimited);
         Ok(())
     })
 }
 
-/// The number of dimensions.
+/// Gets the number of dimensions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: *mut c_int) -> c_int {
-    let none = std::ptr::null_mut();
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq(ncid, ndimsp, none, none, none) }
+pub extern "C" fn PIOc_inq_ndims(ncid: c_int, ndimsp: Out<c_int>) -> c_int {
+    PIOc_inq(ncid, ndimsp, Out::NULL, Out::NULL, Out::NULL)
 }
 
-/// The number of variables.
+/// Gets the number of variables.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: *mut c_int) -> c_int {
-    let none = std::ptr::null_mut();
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq(ncid, none, nvarsp, none, none) }
+pub extern "C" fn PIOc_inq_nvars(ncid: c_int, nvarsp: Out<c_int>) -> c_int {
+    PIOc_inq(ncid, Out::NULL, nvarsp, Out::NULL, Out::NULL)
 }
 
-/// The number of attributes of the file itself.
+/// Gets the number of global attributes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: *mut c_int) -> c_int {
-    let none = std::ptr::null_mut();
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq(ncid, none, none, ngattsp, none) }
+pub extern "C" fn PIOc_inq_natts(ncid: c_int, ngattsp: Out<c_int>) -> c_int {
+    PIOc_inq(ncid, Out::NULL, Out::NULL, ngattsp, Out::NULL)
 }
 
-/// The unlimited dimension, or -1.
+/// Gets the unlimited dimension, or -1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: *mut c_int) -> c_int {
-    let none = std::ptr::null_mut();
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_inq(ncid, none, none, none, unlimdimidp) }
+pub extern "C" fn PIOc_inq_unlimdim(ncid: c_int, unlimdimidp: Out<c_int>) -> c_int {
+    PIOc_inq(ncid, Out::NULL, Out::NULL, Out::NULL, unlimdimidp)
 }
 
-/// How many unlimited dimensions there are, and which. Both may be NULL.
+/// Gets the number of unlimited dimensions, and their ids.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_unlimdims(
+pub extern "C" fn PIOc_inq_unlimdims(
     ncid: c_int,
-    nunlimdimsp: *mut c_int,
-    unlimdimidsp: *mut c_int,
+    nunlimdimsp: Out<c_int>,
+    unlimdimidsp: OutArray<c_int>,
 ) -> c_int {
     on_file(ncid, |open| {
         let unlimited = open.file.ask(|format| format.counts())?.unlimited;
-        // SAFETY: arguments of the caller.
-        unsafe {
-            ptr::store(nunlimdimsp, (unlimited >= 0).into());
-            if unlimited >= 0 {
-                ptr::store(unlimdimidsp, unlimited);
-            }
-        }
+        let unlimited = (unlimited >= 0).then_some(unlimited);
+        nunlimdimsp.set(unlimited.is_some().into());
+        // SAFETY: the header says that there is room for the ids; no format has more than one.
+        unsafe { unlimdimidsp.fill(unlimited.as_slice()) };
         Ok(())
     })
 }
 
-/// The format of the file, as nc_inq_format numbers it.
+/// Gets the format of the file, as nc_inq_format numbers it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_format(ncid: c_int, formatp: *mut c_int) -> c_int {
+pub extern "C" fn PIOc_inq_format(ncid: c_int, formatp: Out<c_int>) -> c_int {
     on_file(ncid, |open| {
-        let format = open.file.ask(|format| format.file_format())?;
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(formatp, format) };
+        formatp.set(open.file.ask(|format| format.file_format())?);
         Ok(())
     })
 }

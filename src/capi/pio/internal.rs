@@ -1,27 +1,24 @@
-//! What upstream's own tests take from inside of its library; not in `pio.h`.
+//! Names of PIO that no public header declares. Upstream's own test programs use them; nothing else should.
 
-use crate::capi::pio::data::Part;
-use crate::capi::pio::errors::status;
-use crate::capi::pio::types::{PIO_Offset, nc_type};
-use crate::capi::ptr;
+use super::data::Selection;
+use super::errors::status;
+use super::types::{PIO_Offset, nc_type};
+use crate::capi::boundary::{Array, Out, OutArray};
 use crate::comm::mpi::{MPI_Datatype, Number};
 use crate::pio::Kind;
 use std::ffi::{c_int, c_void};
 
-/// MPI's type for one of PIO, and its size. Both may be NULL.
+/// Gets MPI's type for one of PIO, and its size. Both may be NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn find_mpi_type(
+pub extern "C" fn find_mpi_type(
     pio_type: c_int,
-    mpi_type: *mut MPI_Datatype,
-    type_size: *mut c_int,
+    mpi_type: Out<MPI_Datatype>,
+    type_size: Out<c_int>,
 ) -> c_int {
     status(|| {
         let kind = Kind::from_number(pio_type)?;
-        // SAFETY: arguments of the caller.
-        unsafe {
-            ptr::store(mpi_type, number(kind).datatype());
-            ptr::store(type_size, kind.size() as c_int);
-        }
+        mpi_type.set(number(kind).datatype());
+        type_size.set(kind.size() as c_int);
         Ok(())
     })
 }
@@ -39,60 +36,56 @@ fn number(kind: Kind) -> Number {
 
 /// PIOc_put_vars with data of type `xtype`, or of the variable's if that is 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_put_vars_tc(
+pub extern "C" fn PIOc_put_vars_tc(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
     xtype: nc_type,
-    buf: *const c_void,
+    buf: Array<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::of_vars(start, count, stride, xtype).put(ncid, varid, buf) }
+    Selection::strided(start, count, stride, xtype).put(ncid, varid, buf)
 }
 
 /// PIOc_get_vars with data of type `xtype`, or of the variable's if that is 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_vars_tc(
+pub extern "C" fn PIOc_get_vars_tc(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
     xtype: nc_type,
-    buf: *mut c_void,
+    buf: OutArray<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { Part::of_vars(start, count, stride, xtype).get(ncid, varid, buf) }
+    Selection::strided(start, count, stride, xtype).get(ncid, varid, buf)
 }
 
 /// SCORPIO's name for [`PIOc_put_vars_tc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn spio_put_vars_tc(
+pub extern "C" fn spio_put_vars_tc(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
     xtype: nc_type,
-    buf: *const c_void,
+    buf: Array<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_put_vars_tc(ncid, varid, start, count, stride, xtype, buf) }
+    Selection::strided(start, count, stride, xtype).put(ncid, varid, buf)
 }
 
 /// SCORPIO's name for [`PIOc_get_vars_tc`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn spio_get_vars_tc(
+pub extern "C" fn spio_get_vars_tc(
     ncid: c_int,
     varid: c_int,
-    start: *const PIO_Offset,
-    count: *const PIO_Offset,
-    stride: *const PIO_Offset,
+    start: Array<PIO_Offset>,
+    count: Array<PIO_Offset>,
+    stride: Array<PIO_Offset>,
     xtype: nc_type,
-    buf: *mut c_void,
+    buf: OutArray<c_void>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_get_vars_tc(ncid, varid, start, count, stride, xtype, buf) }
+    Selection::strided(start, count, stride, xtype).get(ncid, varid, buf)
 }

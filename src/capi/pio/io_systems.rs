@@ -2,19 +2,21 @@
 //!
 //! Their ranks, error handling and settings.
 
-use crate::capi::pio::errors::{self as pio_errors, Handler, PIO_NOERR, number, status};
-use crate::capi::pio::maps as pio_map;
-use crate::capi::pio::registry::{self as registry, System, on_system, same};
-use crate::capi::pio::types::{c_bool, rearr_opt_t};
-use crate::capi::{guard, ptr};
+use super::args::any_text;
+use super::errors::{self, Handler, PIO_NOERR, number, status};
+use super::maps;
+use super::registry::{self, System, on_system, same};
+use super::types::{c_bool, rearr_comm_fc_opt_t, rearr_opt_t};
+use crate::capi::boundary::{InOut, Out, Text};
+use crate::capi::guard;
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
 use crate::log;
 use crate::pio::iosystem::{Flow, FlowControl};
 use crate::pio::{Error, IoSystem, Placement, Rearranger, Result};
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 use std::sync::Arc;
 
-/// The iosysid that stands for those to come.
+/// The iosysid for I/O systems to come.
 const PIO_DEFAULT: c_int = -1;
 
 const PIO_REARR_BOX: c_int = 1;
@@ -22,7 +24,7 @@ pub(in crate::capi) const PIO_REARR_SUBSET: c_int = 2;
 const PIO_REARR_ANY: c_int = 3;
 const PIO_REARR_CONTIG: c_int = 4;
 
-/// `any` is what PIO_REARR_ANY stands for. The NCAR ABI has only the first two.
+/// `any` is what PIO_REARR_ANY stands for. The NCAR ABI has box and subset only.
 pub(in crate::capi) fn rearranger(number: c_int, any: Rearranger) -> Result<Rearranger> {
     match number {
         PIO_REARR_BOX => Ok(Rearranger::Box),
@@ -35,8 +37,8 @@ pub(in crate::capi) fn rearranger(number: c_int, any: Rearranger) -> Result<Rear
 
 // ---- init and finalize ----
 
-/// Makes an I/O system of all ranks of `comp_comm`. I/O tasks are `num_iotasks` of them: rank `base` and every
-/// `stride`-th after it. `rearr` is for the decompositions that ask for no other rearranger.
+/// Makes an I/O system of all ranks of `comp_comm`. Its I/O tasks are `num_iotasks` of them: rank `base` and every
+/// `stride`-th after it. `rearr` is the rearranger of decompositions that ask for no other.
 ///
 /// # Returns
 /// PIO_NOERR, and the id in `iosysidp`; PIO_EINVAL if so many I/O tasks do not fit.
@@ -44,60 +46,52 @@ pub(in crate::capi) fn rearranger(number: c_int, any: Rearranger) -> Result<Rear
 /// # Collective
 /// Called by all ranks of `comp_comm`, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_Init_Intracomm(
+pub extern "C" fn PIOc_Init_Intracomm(
     comp_comm: MPI_Comm,
     num_iotasks: c_int,
     stride: c_int,
     base: c_int,
     rearr: c_int,
-    iosysidp: *mut c_int,
+    iosysidp: Out<c_int>,
 ) -> c_int {
-    let placement = Placement {
-        tasks: num_iotasks.into(),
-        stride: stride.into(),
-        base: base.into(),
-    };
-    // SAFETY: arguments of the caller.
-    status(|| unsafe { init(comp_comm, placement, rearr, None, iosysidp) })
+    let tasks = [num_iotasks, stride, base];
+    status(|| init(comp_comm, tasks, rearr, None, iosysidp))
 }
 
-/// As PIOc_Init_Intracomm with the communicator as Fortran has it, and the options of PIOc_set_rearr_opts
-/// unless `rearr_opts` is NULL.
-///
-/// # Collective
-/// As PIOc_Init_Intracomm.
+/// As PIOc_Init_Intracomm with the communicator as Fortran has it, and the options of PIOc_set_rearr_opts unless
+/// `rearr_opts` is NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_Init_Intracomm_from_F90(
+pub extern "C" fn PIOc_Init_Intracomm_from_F90(
     f90_comp_comm: c_int,
     num_iotasks: c_int,
     stride: c_int,
     base: c_int,
     rearr: c_int,
-    rearr_opts: *mut rearr_opt_t,
-    iosysidp: *mut c_int,
+    rearr_opts: InOut<rearr_opt_t>,
+    iosysidp: Out<c_int>,
 ) -> c_int {
-    let placement = Placement {
-        tasks: num_iotasks.into(),
-        stride: stride.into(),
-        base: base.into(),
-    };
-    // SAFETY: arguments of the caller.
-    status(|| unsafe {
-        pio_map::expect_fortran();
+    let tasks = [num_iotasks, stride, base];
+    status(|| {
+        maps::expect_fortran();
         let comm = mpi::comm_of_fortran(f90_comp_comm);
-        init(comm, placement, rearr, rearr_opts.as_ref(), iosysidp)
+        init(comm, tasks, rearr, rearr_opts.get(), iosysidp)
     })
 }
 
-unsafe fn init(
+fn init(
     user: MPI_Comm,
-    placement: Placement,
+    [tasks, stride, base]: [c_int; 3],
     rearr: c_int,
-    options: Option<&rearr_opt_t>,
-    iosysidp: *mut c_int,
+    options: Option<rearr_opt_t>,
+    iosysidp: Out<c_int>,
 ) -> Result<()> {
     let comm = MpiComm::private(user)?;
     let given = rearranger(rearr, Rearranger::Subset).and_then(|rearranger| {
+        let placement = Placement {
+            tasks: tasks.into(),
+            stride: stride.into(),
+            base: base.into(),
+        };
         let flow = options.map(rearr_opt_t::to_flow).transpose()?;
         match iosysidp.is_null() {
             true => Err(Error::Null("iosysidp")),
@@ -107,13 +101,11 @@ unsafe fn init(
     let (placement, rearranger, flow) = same(&comm, "I/O systems", given)?;
     let io = IoSystem::new(&comm, placement, rearranger)?;
     io.set_flow(flow);
-    let id = registry::add_system(io)?;
-    // SAFETY: not NULL, or the ranks had not agreed.
-    unsafe { iosysidp.write(id) };
+    iosysidp.set(registry::add_system(io)?);
     Ok(())
 }
 
-/// Ends an I/O system. Its decompositions are freed; files that are still open are written out and closed.
+/// Ends an I/O system: frees its decompositions, and flushes and closes files that are still open.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
@@ -122,9 +114,6 @@ pub extern "C" fn PIOc_finalize(iosysid: c_int) -> c_int {
     on_system(iosysid, finalize)
 }
 
-/// As PIOc_finalize.
-///
-/// # Collective
 /// As PIOc_finalize.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_free_iosystem(iosysid: c_int) -> c_int {
@@ -148,56 +137,43 @@ fn finalize(system: &Arc<System>) -> Result<()> {
 
 // ---- inquiries ----
 
-/// The number of I/O tasks. `numiotasks` may be NULL.
+/// Gets the number of I/O tasks.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_numiotasks(iosysid: c_int, numiotasks: *mut c_int) -> c_int {
+pub extern "C" fn PIOc_get_numiotasks(iosysid: c_int, numiotasks: Out<c_int>) -> c_int {
     on_system(iosysid, |system| {
-        let tasks = system.io.io_ranks.len() as c_int;
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(numiotasks, tasks) };
+        numiotasks.set(system.io.io_ranks.len() as c_int);
         Ok(())
     })
 }
 
-/// Whether this rank is an I/O task. `ioproc` may be NULL.
+/// Tells whether this rank is an I/O task.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_iam_iotask(iosysid: c_int, ioproc: *mut c_bool) -> c_int {
+pub extern "C" fn PIOc_iam_iotask(iosysid: c_int, ioproc: Out<c_bool>) -> c_int {
     on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(ioproc, system.io.io_rank().is_some().into()) };
+        ioproc.set(system.io.io_rank().is_some().into());
         Ok(())
     })
 }
 
-/// The number of this rank among the I/O tasks, or -1. `iorank` may be NULL.
+/// Gets the number of this rank among the I/O tasks, or -1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_iotask_rank(iosysid: c_int, iorank: *mut c_int) -> c_int {
+pub extern "C" fn PIOc_iotask_rank(iosysid: c_int, iorank: Out<c_int>) -> c_int {
     on_system(iosysid, |system| {
-        let rank = system.io.io_rank().map_or(-1, |rank| rank as c_int);
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(iorank, rank) };
+        iorank.set(system.io.io_rank().map_or(-1, |rank| rank as c_int));
         Ok(())
     })
 }
 
-/// Whether there is such an I/O system. `active` may be NULL.
-///
-/// # Returns
-/// PIO_NOERR in any case.
+/// Tells whether there is such an I/O system. Always returns PIO_NOERR.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_iosystem_is_active(iosysid: c_int, active: *mut c_bool) -> c_int {
+pub extern "C" fn PIOc_iosystem_is_active(iosysid: c_int, active: Out<c_bool>) -> c_int {
     guard(PIO_NOERR, || {
-        let is_active = registry::system(iosysid).is_ok();
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(active, is_active.into()) };
+        active.set(registry::system(iosysid).is_ok().into());
         PIO_NOERR
     })
 }
 
-/// The I/O system of an open file.
-///
-/// # Returns
-/// Its id; PIO_EBADID if there is no such file.
+/// Returns the id of the I/O system of an open file; PIO_EBADID if there is no such file.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_iosystem(ncid: c_int) -> c_int {
     number(|| registry::system_of(ncid).map(|system| system.id))
@@ -205,31 +181,29 @@ pub extern "C" fn PIOc_get_iosystem(ncid: c_int) -> c_int {
 
 // ---- error handling ----
 
-/// Says what becomes of errors: PIO_INTERNAL_ERROR (a message from the rank that failed), PIO_BCAST_ERROR or
-/// PIO_RETURN_ERROR; the code is returned on all ranks in all cases. PIO_DEFAULT as `iosysid` is for I/O
-/// systems to come and for calls that belong to none.
+/// Sets what is done about errors: PIO_INTERNAL_ERROR (a message from the rank that failed), PIO_BCAST_ERROR or
+/// PIO_RETURN_ERROR; the code is returned on all ranks in all cases. PIO_DEFAULT as `iosysid` is for I/O systems to come
+/// and for calls that belong to none.
 ///
 /// # Returns
-/// The method until now; PIO_EBADID or PIO_EINVAL.
+/// The previous method; PIO_EBADID or PIO_EINVAL.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_Set_IOSystem_Error_Handling(iosysid: c_int, method: c_int) -> c_int {
     number(|| set_handler(iosysid, method))
 }
 
-/// As PIOc_Set_IOSystem_Error_Handling, with the method until now in `old_method`, which may be NULL.
+/// As PIOc_Set_IOSystem_Error_Handling, with the previous method in `old_method`, which may be NULL.
 ///
 /// # Returns
 /// PIO_NOERR, PIO_EBADID or PIO_EINVAL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_set_iosystem_error_handling(
+pub extern "C" fn PIOc_set_iosystem_error_handling(
     iosysid: c_int,
     method: c_int,
-    old_method: *mut c_int,
+    old_method: Out<c_int>,
 ) -> c_int {
     let set = || {
-        let old = set_handler(iosysid, method)?;
-        // SAFETY: arguments of the caller.
-        unsafe { ptr::store(old_method, old) };
+        old_method.set(set_handler(iosysid, method)?);
         Ok(())
     };
     match iosysid {
@@ -241,7 +215,7 @@ pub unsafe extern "C" fn PIOc_set_iosystem_error_handling(
 fn set_handler(iosysid: c_int, method: c_int) -> Result<c_int> {
     if iosysid == PIO_DEFAULT {
         let handler = Handler::from_number(method)?;
-        return Ok(pio_errors::set_default_handler(handler).number());
+        return Ok(errors::set_default_handler(handler).number());
     }
     let system = registry::system(iosysid)?;
     let handler = Handler::from_number(method)?;
@@ -251,7 +225,7 @@ fn set_handler(iosysid: c_int, method: c_int) -> Result<c_int> {
 /// As PIOc_Set_IOSystem_Error_Handling for the I/O system of an open file.
 ///
 /// # Returns
-/// The method until now; PIO_EBADID or PIO_EINVAL.
+/// The previous method; PIO_EBADID or PIO_EINVAL.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_Set_File_Error_Handling(ncid: c_int, method: c_int) -> c_int {
     number(|| set_handler(registry::system_of(ncid)?.id, method))
@@ -259,10 +233,9 @@ pub extern "C" fn PIOc_Set_File_Error_Handling(ncid: c_int, method: c_int) -> c_
 
 // ---- settings ----
 
-/// How data move between ranks and I/O tasks. With PIO_REARR_COMM_P2P, in the directions that `fcd` names,
-/// at most `max_pend_req` messages are under way at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number),
-/// a sender waits until it is asked (`hs`) and does not wait for its messages one by one (`isend`). Otherwise all
-/// messages are under way at once.
+/// Sets how data move between ranks and I/O tasks. With PIO_REARR_COMM_P2P, in the directions that `fcd` names, at most
+/// `max_pend_req` messages are pending at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number), a sender waits for a
+/// handshake (`hs`), and sends do not block (`isend`). Otherwise all messages are pending at once.
 ///
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
@@ -296,25 +269,18 @@ pub extern "C" fn PIOc_set_rearr_opts(
     }
 }
 
-/// Gives a hint to MPI-IO for files that are created or opened from now on. Not collective.
+/// Sets a hint of MPI-IO for files that are created or opened from now on. Not collective.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_set_hint(
-    iosysid: c_int,
-    hint: *const c_char,
-    hintval: *const c_char,
-) -> c_int {
+pub extern "C" fn PIOc_set_hint(iosysid: c_int, hint: Text, hintval: Text) -> c_int {
     on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        let (hint, value) = unsafe { (ptr::text(hint), ptr::text(hintval)) };
-        let hint = hint.ok_or(Error::Null("hint"))?;
-        let value = value.ok_or(Error::Null("hintval"))?;
-        system.set_hint(hint.into(), value.into());
+        let hint = any_text("hint", hint)?;
+        system.set_hint(hint.into(), any_text("hintval", hintval)?.into());
         Ok(())
     })
 }
 
 impl rearr_opt_t {
-    pub(in crate::capi) fn to_flow(&self) -> Result<Flow> {
+    pub(in crate::capi) fn to_flow(self) -> Result<Flow> {
         const P2P: c_int = 0;
         const COLLECTIVE: c_int = 1;
         /// PIO_REARR_COMM_FC_2D_ENABLE, _1D_COMP2IO, _1D_IO2COMP and _2D_DISABLE.
@@ -340,7 +306,7 @@ impl rearr_opt_t {
     }
 }
 
-impl crate::capi::pio::types::rearr_comm_fc_opt_t {
+impl rearr_comm_fc_opt_t {
     fn control(&self) -> Result<FlowControl> {
         const UNLIMITED: c_int = -1;
         let pending = match self.max_pend_req {

@@ -1,45 +1,44 @@
 //! # Library
 //!
-//! Texts of errors, messages, versions.
+//! Meanings of error codes, messages, versions.
 
-use crate::capi::pio::args::store_name;
-use crate::capi::pio::errors::{PIO_NOERR, status};
-use crate::capi::pio::registry::on_system;
-use crate::capi::{guard, ptr};
+use super::errors::{PIO_NOERR, status};
+use super::registry::on_system;
+use crate::capi::boundary::{Out, OutArray};
+use crate::capi::guard;
 use crate::comm::Comm;
 use crate::log;
 use crate::pio::error::{EBADIOTYPE, EBADREARR};
 use crate::pio::{Error, format};
 use std::ffi::{CStr, CString, c_char, c_int};
 
-/// What an error code means, in up to PIO_MAX_NAME characters. stanchion_last_error tells more.
+/// Gets the meaning of an error code. `errstr` has room for PIO_MAX_NAME characters and a NUL. stanchion_last_error tells
+/// more.
 #[cfg(feature = "pio_ncar")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_strerror(pioerr: c_int, errstr: *mut c_char) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { strerror(pioerr, errstr, crate::capi::pio::args::NAME_ROOM) }
+pub extern "C" fn PIOc_strerror(pioerr: c_int, errstr: OutArray<c_char>) -> c_int {
+    strerror(pioerr, errstr, super::args::NAME_ROOM)
 }
 
-/// What an error code means, cut to `errmsg_sz` bytes with the closing NUL. stanchion_last_error tells more.
+/// Gets the meaning of an error code, cut to `errmsg_sz` bytes with the closing NUL. stanchion_last_error tells more.
 #[cfg(not(feature = "pio_ncar"))]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_strerror(
+pub extern "C" fn PIOc_strerror(
     pioerr: c_int,
-    errmsg: *mut c_char,
+    errmsg: OutArray<c_char>,
     errmsg_sz: usize,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { strerror(pioerr, errmsg, errmsg_sz) }
+    strerror(pioerr, errmsg, errmsg_sz)
 }
 
-unsafe fn strerror(code: c_int, place: *mut c_char, room: usize) -> c_int {
+fn strerror(code: c_int, place: OutArray<c_char>, room: usize) -> c_int {
     status(|| {
         if place.is_null() {
             return Err(Error::Null("errmsg"));
         }
         let text = CString::new(text_of(code)).unwrap_or_default();
-        // SAFETY: promised by the caller.
-        unsafe { store_name(place, room, &text) };
+        // SAFETY: the header says that there is so much room.
+        unsafe { place.put(room, &text) };
         Ok(())
     })
 }
@@ -74,8 +73,8 @@ fn unknown(code: c_int) -> String {
     }
 }
 
-/// Which messages are logged: -1 none, 0 errors, 1 warnings, 2 information, 3 and more all.
-/// As stanchion_set_log_level.
+/// Sets which messages are logged: -1 none, 0 errors, 1 warnings, 2 information, 3 and more all. As
+/// stanchion_set_log_level.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_log_level(level: c_int) -> c_int {
     guard(PIO_NOERR, || {
@@ -100,7 +99,7 @@ pub extern "C" fn PIOc_set_global_log_level(iosysid: c_int, level: c_int) -> c_i
 
 // ---- versions ----
 
-/// The version of upstream that the functions are those of.
+/// The version of upstream whose functions these are.
 pub(in crate::capi) const VERSION: (c_int, c_int, c_int) = if cfg!(feature = "pio_ncar") {
     (2, 7, 0)
 } else {
@@ -113,63 +112,56 @@ pub(in crate::capi) fn version() -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// PIO_VERSION_MAJOR of the library.
+/// Returns PIO_VERSION_MAJOR of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_version_major() -> c_int {
     VERSION.0
 }
 
-/// PIO_VERSION_MINOR of the library.
+/// Returns PIO_VERSION_MINOR of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_version_minor() -> c_int {
     VERSION.1
 }
 
-/// PIO_VERSION_PATCH of the library.
+/// Returns PIO_VERSION_PATCH of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_version_patch() -> c_int {
     VERSION.2
 }
 
-/// The version as text, cut to `len` bytes with the closing NUL.
+/// Gets the version as text, cut to `len` bytes with the closing NUL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_version_string(vstr: *mut c_char, len: c_int) -> c_int {
-    let text = CString::new(version()).unwrap_or_default();
-    // SAFETY: arguments of the caller.
-    unsafe { give(vstr, len, &text) }
+pub extern "C" fn PIOc_get_version_string(vstr: OutArray<c_char>, len: c_int) -> c_int {
+    put(vstr, len, &CString::new(version()).unwrap_or_default())
 }
 
-/// What stands for the commit: the version of Stanchion, cut to `len` bytes with the closing NUL.
+/// Gets what stands for the commit: the version of Stanchion, cut to `len` bytes with the closing NUL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_version_hash(vstr: *mut c_char, len: c_int) -> c_int {
-    let text = CString::new(concat!("stanchion-", env!("CARGO_PKG_VERSION"))).unwrap_or_default();
-    // SAFETY: arguments of the caller.
-    unsafe { give(vstr, len, &text) }
+pub extern "C" fn PIOc_get_version_hash(vstr: OutArray<c_char>, len: c_int) -> c_int {
+    let text = CString::new(concat!("stanchion-", env!("CARGO_PKG_VERSION")));
+    put(vstr, len, &text.unwrap_or_default())
 }
 
-/// All of them. Each may be NULL.
+/// Gets the numbers of the version and its text. Each may be NULL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_get_version(
-    major: *mut c_int,
-    minor: *mut c_int,
-    patch: *mut c_int,
-    vstr: *mut c_char,
+pub extern "C" fn PIOc_get_version(
+    major: Out<c_int>,
+    minor: Out<c_int>,
+    patch: Out<c_int>,
+    vstr: OutArray<c_char>,
     vstr_len: c_int,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe {
-        ptr::store(major, VERSION.0);
-        ptr::store(minor, VERSION.1);
-        ptr::store(patch, VERSION.2);
-        PIOc_get_version_string(vstr, vstr_len)
-    }
+    major.set(VERSION.0);
+    minor.set(VERSION.1);
+    patch.set(VERSION.2);
+    PIOc_get_version_string(vstr, vstr_len)
 }
 
-unsafe fn give(place: *mut c_char, room: c_int, text: &CStr) -> c_int {
+fn put(place: OutArray<c_char>, room: c_int, text: &CStr) -> c_int {
     guard(PIO_NOERR, || {
-        let room = usize::try_from(room).unwrap_or(0);
-        // SAFETY: promised by the caller.
-        unsafe { store_name(place, room, text) };
+        // SAFETY: the header says that there is so much room.
+        unsafe { place.put(usize::try_from(room).unwrap_or(0), text) };
         PIO_NOERR
     })
 }

@@ -1,29 +1,27 @@
 //! # Maps
 //!
-//! Decompositions in files.
+//! Decompositions in files: text files of maps, and netCDF files.
 
-use crate::capi::pio::args::{NAME_ROOM, array, name, path, store_name};
-use crate::capi::pio::decompositions::{Given, dims, make};
-use crate::capi::pio::errors::status;
-use crate::capi::pio::library as pio;
-use crate::capi::pio::open::Opening;
-use crate::capi::pio::registry::{self as registry, System, on_system, same};
-use crate::capi::pio::types::PIO_Offset;
-use crate::capi::{alloc, ptr};
+use super::args::{NAME_ROOM, any_text, array, name};
+use super::decompositions::{Wanted, dims};
+use super::errors::status;
+use super::library::version;
+use super::open::Opening;
+use super::registry::{self, System, on_system, same};
+use super::types::PIO_Offset;
+use crate::capi::boundary::{Array, Out, OutArray, Text, malloc_copy, path_of};
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
 use crate::pio::decomp_file::{self, About, Stored};
 use crate::pio::map_file::{self, Style, TextMap};
 use crate::pio::{Decomp, Error, Result, agree};
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CString, c_char, c_int};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether an I/O system was made by Fortran: SCORPIO then writes dimensions in its order.
 static FORTRAN: AtomicBool = AtomicBool::new(false);
 
-pub(in crate::capi) fn expect_fortran() {
+pub(super) fn expect_fortran() {
     FORTRAN.store(true, Ordering::Relaxed);
 }
 
@@ -32,58 +30,45 @@ pub(in crate::capi) fn expect_fortran() {
 /// Reads this rank's map from a text file of PIOc_writemap. There may be more ranks than wrote it.
 ///
 /// # Returns
-/// PIO_NOERR; the dimensions in `gdims` and the map in `map`, both to be given to free(), their lengths in `ndims`
-/// and `fmaplen`.
+/// PIO_NOERR; the dimensions in `gdims` and the map in `map`, both malloc'ed for the caller to free, their lengths in
+/// `ndims` and `fmaplen`.
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_readmap(
-    file: *const c_char,
-    ndims: *mut c_int,
-    gdims: *mut *mut c_int,
-    fmaplen: *mut PIO_Offset,
-    map: *mut *mut PIO_Offset,
+pub extern "C" fn PIOc_readmap(
+    file: Text,
+    ndims: Out<c_int>,
+    gdims: Out<*mut c_int>,
+    fmaplen: Out<PIO_Offset>,
+    map: Out<*mut PIO_Offset>,
     comm: MPI_Comm,
 ) -> c_int {
     status(|| {
         let comm = MpiComm::private(comm)?;
-        let places = [
-            ndims.is_null(),
-            gdims.is_null(),
-            fmaplen.is_null(),
-            map.is_null(),
-        ];
-        let given = match places.contains(&true) {
+        let is_missing = ndims.is_null() || gdims.is_null() || fmaplen.is_null() || map.is_null();
+        let given = match is_missing {
             true => Err(Error::Null("ndims, gdims, fmaplen or map")),
-            // SAFETY: arguments of the caller.
-            false => unsafe { path("file", file) },
+            false => any_text("file", file),
         };
-        let read = map_file::read(&comm, file_path(same(&comm, "files", given)?))?;
+        let read = map_file::read(&comm, path_of(same(&comm, "files", given)?))?;
         let (dims, entries) = agree(&comm, copies(&read))?;
-        // SAFETY: not NULL, or the ranks had not agreed.
-        unsafe {
-            ndims.write(read.dims.len() as c_int);
-            gdims.write(dims);
-            fmaplen.write(read.map.len() as PIO_Offset);
-            map.write(entries);
-        }
+        ndims.set(read.dims.len() as c_int);
+        gdims.set(dims);
+        fmaplen.set(read.map.len() as PIO_Offset);
+        map.set(entries);
         Ok(())
     })
 }
 
-fn file_path(path: &CStr) -> &Path {
-    Path::new(OsStr::from_bytes(path.to_bytes()))
-}
-
-/// What C frees: dimensions and map.
+/// Copies of dimensions and map that C frees.
 fn copies(read: &TextMap) -> Result<(*mut c_int, *mut PIO_Offset)> {
     let dims: Vec<c_int> = read.dims.iter().map(|dim| *dim as c_int).collect();
-    let dims = alloc::copy(&dims).ok_or(Error::Memory(4 * read.dims.len() as u64))?;
-    match alloc::copy(&read.map) {
+    let dims = malloc_copy(&dims).ok_or(Error::Memory(4 * read.dims.len() as u64))?;
+    match malloc_copy(&read.map) {
         Some(map) => Ok((dims, map)),
         None => {
-            // SAFETY: from malloc, and nobody has it.
+            // SAFETY: from malloc, and not given out.
             unsafe { libc::free(dims.cast()) };
             Err(Error::Memory(8 * read.map.len() as u64))
         }
@@ -91,132 +76,123 @@ fn copies(read: &TextMap) -> Result<(*mut c_int, *mut PIO_Offset)> {
 }
 
 /// As PIOc_readmap with the communicator as Fortran has it.
-///
-/// # Collective
-/// As PIOc_readmap.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_readmap_from_f90(
-    file: *const c_char,
-    ndims: *mut c_int,
-    gdims: *mut *mut c_int,
-    maplen: *mut PIO_Offset,
-    map: *mut *mut PIO_Offset,
+pub extern "C" fn PIOc_readmap_from_f90(
+    file: Text,
+    ndims: Out<c_int>,
+    gdims: Out<*mut c_int>,
+    maplen: Out<PIO_Offset>,
+    map: Out<*mut PIO_Offset>,
     f90_comm: c_int,
 ) -> c_int {
     let comm = mpi::comm_of_fortran(f90_comm);
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_readmap(file, ndims, gdims, maplen, map, comm) }
+    PIOc_readmap(file, ndims, gdims, maplen, map, comm)
 }
 
-/// Writes the maps of all ranks into a text file, which changes at once or not at all.
+/// Writes the maps of all ranks into a text file, which is replaced atomically.
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(feature = "pio_ncar")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_writemap(
-    file: *const c_char,
+pub extern "C" fn PIOc_writemap(
+    file: Text,
     ndims: c_int,
-    gdims: *const c_int,
+    gdims: Array<c_int>,
     maplen: PIO_Offset,
-    map: *const PIO_Offset,
+    map: Array<PIO_Offset>,
     comm: MPI_Comm,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe { write_map(file, Style::Ncar, ndims, gdims, maplen, map, comm) }
+    write_map(file, Style::Ncar, ndims, gdims, maplen, map, comm)
 }
 
-/// Writes the maps of all ranks into a text file, which changes at once or not at all. `ioid` is noted there.
+/// Writes the maps of all ranks into a text file, which is replaced atomically and records `ioid`.
 ///
 /// # Collective
 /// Called by all ranks of `comm`, which all return the same code.
 #[cfg(not(feature = "pio_ncar"))]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_writemap(
-    file: *const c_char,
+pub extern "C" fn PIOc_writemap(
+    file: Text,
     ioid: c_int,
     ndims: c_int,
-    gdims: *const c_int,
+    gdims: Array<c_int>,
     maplen: PIO_Offset,
-    map: *const PIO_Offset,
+    map: Array<PIO_Offset>,
     comm: MPI_Comm,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe {
-        write_map(
-            file,
-            Style::Scorpio { ioid },
-            ndims,
-            gdims,
-            maplen,
-            map,
-            comm,
-        )
-    }
+    write_map(
+        file,
+        Style::Scorpio { ioid },
+        ndims,
+        gdims,
+        maplen,
+        map,
+        comm,
+    )
 }
 
 /// As PIOc_writemap with the communicator as Fortran has it.
-///
-/// # Collective
-/// As PIOc_writemap.
 #[cfg(feature = "pio_ncar")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_writemap_from_f90(
-    file: *const c_char,
+pub extern "C" fn PIOc_writemap_from_f90(
+    file: Text,
     ndims: c_int,
-    gdims: *const c_int,
+    gdims: Array<c_int>,
     maplen: PIO_Offset,
-    map: *const PIO_Offset,
+    map: Array<PIO_Offset>,
     f90_comm: c_int,
 ) -> c_int {
     let comm = mpi::comm_of_fortran(f90_comm);
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_writemap(file, ndims, gdims, maplen, map, comm) }
+    write_map(file, Style::Ncar, ndims, gdims, maplen, map, comm)
 }
 
 /// As PIOc_writemap with the communicator as Fortran has it.
-///
-/// # Collective
-/// As PIOc_writemap.
 #[cfg(not(feature = "pio_ncar"))]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_writemap_from_f90(
-    file: *const c_char,
+pub extern "C" fn PIOc_writemap_from_f90(
+    file: Text,
     ioid: c_int,
     ndims: c_int,
-    gdims: *const c_int,
+    gdims: Array<c_int>,
     maplen: PIO_Offset,
-    map: *const PIO_Offset,
+    map: Array<PIO_Offset>,
     f90_comm: c_int,
 ) -> c_int {
     let comm = mpi::comm_of_fortran(f90_comm);
-    // SAFETY: arguments of the caller.
-    unsafe { PIOc_writemap(file, ioid, ndims, gdims, maplen, map, comm) }
+    write_map(
+        file,
+        Style::Scorpio { ioid },
+        ndims,
+        gdims,
+        maplen,
+        map,
+        comm,
+    )
 }
 
-unsafe fn write_map(
-    file: *const c_char,
+fn write_map(
+    file: Text,
     style: Style,
     ndims: c_int,
-    gdims: *const c_int,
+    gdims: Array<c_int>,
     maplen: PIO_Offset,
-    map: *const PIO_Offset,
+    map: Array<PIO_Offset>,
     comm: MPI_Comm,
 ) -> c_int {
     status(|| {
         let comm = MpiComm::private(comm)?;
-        // SAFETY: promised by the caller.
-        let (map, dims) = unsafe { (array("map", map, maplen), dims(ndims, gdims)) };
-        // SAFETY: as above.
-        let given = unsafe { path("file", file) }.and_then(|file| Ok((file, dims?)));
+        // SAFETY: the header says that the map has `maplen` entries.
+        let map = unsafe { array("map", map, maplen) };
+        let dims = dims(ndims, gdims);
+        let given = any_text("file", file).and_then(|file| Ok((file, dims?)));
         let given = given.and_then(|given| map.clone().and(Ok(given)));
         let (file, dims) = same(&comm, "files or dimensions", given)?;
-        let map = map?;
-        map_file::write(&comm, file_path(file), style, &in_order(dims), map)
+        map_file::write(&comm, path_of(file), style, &in_order(dims), map?)
     })
 }
 
-/// The dimensions as SCORPIO writes them.
+/// The dimensions in the order in which SCORPIO writes them.
 fn in_order(mut dims: Vec<u64>) -> Vec<u64> {
     if cfg!(not(feature = "pio_ncar")) && FORTRAN.load(Ordering::Relaxed) {
         dims.reverse();
@@ -229,21 +205,19 @@ fn in_order(mut dims: Vec<u64>) -> Vec<u64> {
 /// # Collective
 /// Called by all ranks of `comm`, which are those of the I/O system. They all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_write_decomp(
-    file: *const c_char,
+pub extern "C" fn PIOc_write_decomp(
+    file: Text,
     iosysid: c_int,
     ioid: c_int,
     comm: MPI_Comm,
 ) -> c_int {
     on_system(iosysid, |system| {
         let decomp = registry::decomp_of(system, ioid);
-        // SAFETY: arguments of the caller.
-        let given = unsafe { path("file", file) };
-        let given = given.and_then(|file| match mpi::is_null(comm) {
+        let given = any_text("file", file).and_then(|file| match mpi::is_null(comm) {
             true => Err(Error::Null("comm")),
             false => Ok((file, decomp.as_ref().map_err(Error::clone)?.number)),
         });
-        // Before `comm` is used, which not all ranks may have.
+        // Before `comm` is used: a rank may have given MPI_COMM_NULL.
         let (file, _) = system.agree_same("files or decompositions", given)?;
         let decomp = decomp?;
         let comm = system.agree(MpiComm::private(comm).map_err(Error::from))?;
@@ -253,7 +227,7 @@ pub unsafe extern "C" fn PIOc_write_decomp(
         };
         let dims = in_order(decomp.dims.clone());
         let map = system.agree(decomp.map())?;
-        map_file::write(&comm, file_path(file), style, &dims, &map)
+        map_file::write(&comm, path_of(file), style, &dims, &map)
     })
 }
 
@@ -265,21 +239,19 @@ pub unsafe extern "C" fn PIOc_write_decomp(
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_write_nc_decomp(
+pub extern "C" fn PIOc_write_nc_decomp(
     iosysid: c_int,
-    filename: *const c_char,
+    filename: Text,
     cmode: c_int,
     ioid: c_int,
-    title: *const c_char,
-    history: *const c_char,
+    title: Text,
+    history: Text,
     fortran_order: c_int,
 ) -> c_int {
     on_system(iosysid, |system| {
         let decomp = registry::decomp_of(system, ioid);
-        // SAFETY: arguments of the caller.
-        let about = unsafe { about(title, history, fortran_order != 0) };
-        // SAFETY: as above.
-        let given = unsafe { Opening::by_mode(filename, cmode) };
+        let about = about(title, history, fortran_order != 0);
+        let given = Opening::by_mode(filename, cmode);
         let given = given.and_then(|opening| {
             let (decomp, about) = (decomp.clone()?, about.as_ref().map_err(Error::clone)?);
             let texts = (
@@ -294,14 +266,13 @@ pub unsafe extern "C" fn PIOc_write_nc_decomp(
     })
 }
 
-unsafe fn about(title: *const c_char, history: *const c_char, fortran: bool) -> Result<About> {
-    let optional = |argument, text: *const c_char| {
-        // SAFETY: promised by the caller.
-        let text = (!text.is_null()).then(|| unsafe { name(argument, text) });
+fn about(title: Text, history: Text, fortran: bool) -> Result<About> {
+    let optional = |argument, text: Text| {
+        let text = (!text.is_null()).then(|| name(argument, text));
         text.transpose().map(|text| text.map(CString::from))
     };
     Ok(About {
-        version: CString::new(pio::version()).unwrap_or_default(),
+        version: CString::new(version()).unwrap_or_default(),
         title: optional("title", title)?,
         history: optional("history", history)?,
         fortran,
@@ -319,7 +290,7 @@ fn write_nc(system: &Arc<System>, opening: Opening, decomp: &Decomp, about: &Abo
     written.and(file.close())
 }
 
-/// Makes a decomposition of a netCDF file of PIOc_write_nc_decomp, which as many ranks wrote. `title` and `history`
+/// Makes a decomposition from a netCDF file of PIOc_write_nc_decomp, which as many ranks must have written. `title` and `history`
 /// have room for PIO_MAX_NAME characters and a NUL; they and `fortran_order` may be NULL.
 ///
 /// # Returns
@@ -328,34 +299,29 @@ fn write_nc(system: &Arc<System>, opening: Opening, decomp: &Decomp, about: &Abo
 /// # Collective
 /// Called by all ranks of the I/O system, which all return the same code; `comm` is not used.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_read_nc_decomp(
+pub extern "C" fn PIOc_read_nc_decomp(
     iosysid: c_int,
-    filename: *const c_char,
-    ioid: *mut c_int,
+    filename: Text,
+    ioid: Out<c_int>,
     comm: MPI_Comm,
     pio_type: c_int,
-    title: *mut c_char,
-    history: *mut c_char,
-    fortran_order: *mut c_int,
+    title: OutArray<c_char>,
+    history: OutArray<c_char>,
+    fortran_order: Out<c_int>,
 ) -> c_int {
     let _ = comm;
     on_system(iosysid, |system| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { Opening::by_mode(filename, 0) };
         let given = match ioid.is_null() {
             true => Err(Error::Null("ioid")),
-            false => given,
+            false => Opening::by_mode(filename, 0),
         };
         let stored = read_nc(system, system.agree_same("files", given)?)?;
-        let given = Given::new(system, pio_type, stored.dims, &stored.map, None);
-        let id = make(system, given)?;
-        // SAFETY: arguments of the caller; `ioid` is not NULL, or the ranks had not agreed.
-        unsafe {
-            ioid.write(id);
-            ptr::store(fortran_order, stored.about.fortran.into());
-            for (place, text) in [(title, stored.about.title), (history, stored.about.history)] {
-                store_name(place, NAME_ROOM, &text.unwrap_or_default());
-            }
+        let wanted = Wanted::new(system, pio_type, stored.dims, stored.map.into(), None);
+        ioid.set(Wanted::make(system, wanted)?);
+        fortran_order.set(stored.about.fortran.into());
+        for (place, text) in [(title, stored.about.title), (history, stored.about.history)] {
+            // SAFETY: the header says that there is so much room.
+            unsafe { place.put(NAME_ROOM, &text.unwrap_or_default()) };
         }
         Ok(())
     })

@@ -1,11 +1,12 @@
 //! # netCDF-4
 //!
-//! Settings of netCDF-4 files. There are none of these yet, so that each function says PIO_ENOTNC4 of a
-//! file and PIO_EBADIOTYPE of an I/O type of netCDF-4.
+//! Settings of netCDF-4 files, which the library does not write yet: each function returns PIO_ENOTNC4 for a file and
+//! PIO_EBADIOTYPE for an I/O type of netCDF-4.
 #![allow(unused_variables)] // the names are for the header
 
-use crate::capi::pio::registry::{on_file, on_system};
-use crate::capi::pio::types::PIO_Offset;
+use super::registry::{on_file, on_system};
+use super::types::PIO_Offset;
+use crate::capi::boundary::{Array, Out, OutArray};
 use crate::pio::{Error, Result};
 use std::ffi::{c_float, c_int, c_uint};
 
@@ -21,7 +22,7 @@ fn not_netcdf4(call: &'static str) -> Result<()> {
     })
 }
 
-/// The settings of new files.
+/// For settings of new files.
 fn of_iotype(iosysid: c_int, iotype: c_int, call: &'static str) -> c_int {
     on_system(iosysid, |_| match iotype {
         NETCDF4C | NETCDF4P => Err(Error::IoType(iotype)),
@@ -29,7 +30,7 @@ fn of_iotype(iosysid: c_int, iotype: c_int, call: &'static str) -> c_int {
     })
 }
 
-/// Sets the cache of chunks for variables of new files. netCDF-4 only, as all functions from here on.
+/// Sets the chunk cache of variables of new files. netCDF-4 only, as all functions of this chapter.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_chunk_cache(
     iosysid: c_int,
@@ -41,19 +42,19 @@ pub extern "C" fn PIOc_set_chunk_cache(
     of_iotype(iosysid, iotype, "PIOc_set_chunk_cache")
 }
 
-/// The cache of chunks for variables of new files. netCDF-4 only.
+/// Gets the chunk cache of variables of new files. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_chunk_cache(
     iosysid: c_int,
     iotype: c_int,
-    sizep: *mut PIO_Offset,
-    nelemsp: *mut PIO_Offset,
-    preemptionp: *mut c_float,
+    sizep: Out<PIO_Offset>,
+    nelemsp: Out<PIO_Offset>,
+    preemptionp: Out<c_float>,
 ) -> c_int {
     of_iotype(iosysid, iotype, "PIOc_get_chunk_cache")
 }
 
-/// Sets the cache of chunks of a variable. netCDF-4 only.
+/// Sets the chunk cache of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_set_var_chunk_cache(
     ncid: c_int,
@@ -65,14 +66,14 @@ pub extern "C" fn PIOc_set_var_chunk_cache(
     on_file(ncid, |_| not_netcdf4("PIOc_set_var_chunk_cache"))
 }
 
-/// The cache of chunks of a variable. netCDF-4 only.
+/// Gets the chunk cache of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_get_var_chunk_cache(
     ncid: c_int,
     varid: c_int,
-    sizep: *mut PIO_Offset,
-    nelemsp: *mut PIO_Offset,
-    preemptionp: *mut c_float,
+    sizep: Out<PIO_Offset>,
+    nelemsp: Out<PIO_Offset>,
+    preemptionp: Out<c_float>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_get_var_chunk_cache"))
 }
@@ -89,49 +90,49 @@ pub extern "C" fn PIOc_def_var_deflate(
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_deflate"))
 }
 
-/// How a variable is compressed. netCDF-4 only.
+/// Gets how a variable is compressed. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_deflate(
     ncid: c_int,
     varid: c_int,
-    shufflep: *mut c_int,
-    deflatep: *mut c_int,
-    deflate_levelp: *mut c_int,
+    shufflep: Out<c_int>,
+    deflatep: Out<c_int>,
+    deflate_levelp: Out<c_int>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_deflate"))
 }
 
-/// Cuts a variable into chunks. netCDF-4 only.
+/// Sets the chunk sizes of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_chunking(
     ncid: c_int,
     varid: c_int,
     storage: c_int,
-    chunksizesp: *const PIO_Offset,
+    chunksizesp: Array<PIO_Offset>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_chunking"))
 }
 
-/// The chunks of a variable. netCDF-4 only.
+/// Gets the chunk sizes of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_chunking(
     ncid: c_int,
     varid: c_int,
-    storagep: *mut c_int,
-    chunksizesp: *mut PIO_Offset,
+    storagep: Out<c_int>,
+    chunksizesp: OutArray<PIO_Offset>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_chunking"))
 }
 
-/// The order of bytes of a variable. netCDF-4 only.
+/// Sets the byte order of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_endian(ncid: c_int, varid: c_int, endian: c_int) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_endian"))
 }
 
-/// The order of bytes of a variable. netCDF-4 only.
+/// Gets the byte order of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
-pub extern "C" fn PIOc_inq_var_endian(ncid: c_int, varid: c_int, endianp: *mut c_int) -> c_int {
+pub extern "C" fn PIOc_inq_var_endian(ncid: c_int, varid: c_int, endianp: Out<c_int>) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_endian"))
 }
 
@@ -152,18 +153,18 @@ pub extern "C" fn PIOc_def_var_zstandard(ncid: c_int, varid: c_int, level: c_int
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_zstandard"))
 }
 
-/// Whether a variable is compressed with Zstandard. netCDF-4 only.
+/// Tells whether a variable is compressed with Zstandard. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_zstandard(
     ncid: c_int,
     varid: c_int,
-    hasfilterp: *mut c_int,
-    levelp: *mut c_int,
+    hasfilterp: Out<c_int>,
+    levelp: Out<c_int>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_zstandard"))
 }
 
-/// Rounds the data of a variable. netCDF-4 only.
+/// Quantizes the data of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_quantize(
     ncid: c_int,
@@ -174,53 +175,53 @@ pub extern "C" fn PIOc_def_var_quantize(
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_quantize"))
 }
 
-/// How the data of a variable are rounded. netCDF-4 only.
+/// Gets how the data of a variable are quantized. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_quantize(
     ncid: c_int,
     varid: c_int,
-    quantize_mode: *mut c_int,
-    nsdp: *mut c_int,
+    quantize_mode: Out<c_int>,
+    nsdp: Out<c_int>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_quantize"))
 }
 
-/// Gives a variable a filter. netCDF-4 only.
+/// Adds a filter to a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_def_var_filter(
     ncid: c_int,
     varid: c_int,
     id: c_uint,
     nparams: usize,
-    params: *mut c_uint,
+    params: OutArray<c_uint>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_def_var_filter"))
 }
 
-/// The filters of a variable. netCDF-4 only.
+/// Gets the filters of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_filter_ids(
     ncid: c_int,
     varid: c_int,
-    nfiltersp: *mut usize,
-    ids: *mut c_uint,
+    nfiltersp: Out<usize>,
+    ids: OutArray<c_uint>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_filter_ids"))
 }
 
-/// The parameters of a filter of a variable. netCDF-4 only.
+/// Gets the parameters of a filter of a variable. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_var_filter_info(
     ncid: c_int,
     varid: c_int,
     id: c_uint,
-    nparamsp: *mut usize,
-    params: *mut c_uint,
+    nparamsp: Out<usize>,
+    params: OutArray<c_uint>,
 ) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_var_filter_info"))
 }
 
-/// Whether there is such a filter. netCDF-4 only.
+/// Tells whether there is such a filter. netCDF-4 only.
 #[unsafe(no_mangle)]
 pub extern "C" fn PIOc_inq_filter_avail(ncid: c_int, id: c_uint) -> c_int {
     on_file(ncid, |_| not_netcdf4("PIOc_inq_filter_avail"))

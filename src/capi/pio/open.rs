@@ -1,7 +1,8 @@
 //! Creating and opening files: arguments, I/O types, which rank opens what.
 
-use crate::capi::pio::args::path;
-use crate::capi::pio::registry::{self as registry, System};
+use super::args::any_text;
+use super::registry::{self, System};
+use crate::capi::boundary::{Text, path_of};
 use crate::comm::Comm;
 use crate::comm::mpi::MpiComm;
 use crate::log;
@@ -9,9 +10,7 @@ use crate::pio::error::EBADIOTYPE;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result};
 use crate::storage::place::attributes;
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CStr, CString, c_int};
 use std::sync::Arc;
 
 const NC_WRITE: c_int = 1;
@@ -24,11 +23,11 @@ const NC_MPIIO: c_int = 0x2000;
 const NETCDF4C: c_int = 3;
 const NETCDF4P: c_int = 4;
 
-/// Codes with which a library says that a file is not of its kind.
+/// Codes of the file libraries for a file of another format.
 const WRONG_KIND: [c_int; 4] = [-51, -36, -128, -500];
 
 /// The I/O type that a mode asks for.
-pub(in crate::capi) fn iotype_of(mode: c_int) -> c_int {
+pub(super) fn iotype_of(mode: c_int) -> c_int {
     match (mode & NC_NETCDF4 != 0, mode & NC_MPIIO != 0) {
         (true, true) => NETCDF4P,
         (true, false) => NETCDF4C,
@@ -37,70 +36,58 @@ pub(in crate::capi) fn iotype_of(mode: c_int) -> c_int {
     }
 }
 
-/// What is to be opened, and how.
+/// A file to be created or opened.
 #[derive(Hash)]
-pub(in crate::capi) struct Opening<'a> {
+pub(super) struct Opening<'a> {
     iotype: c_int,
     path: &'a CStr,
     mode: c_int,
-    /// Whether a new file fills what is not written.
+    /// Whether unwritten places of a new file are filled.
     fill: bool,
 }
 
 impl<'a> Opening<'a> {
-    pub(in crate::capi) unsafe fn check(
-        ncidp: *mut c_int,
-        iotype: *const c_int,
-        name: *const c_char,
-        mode: c_int,
-    ) -> Result<Self> {
-        if ncidp.is_null() {
-            return Err(Error::Null("ncidp"));
-        }
-        // SAFETY: promised by the caller.
-        let iotype = unsafe { iotype.as_ref() }.ok_or(Error::Null("iotype"))?;
-        if cfg!(feature = "pio_ncar") && !(PNETCDF..=NETCDF4P).contains(iotype) {
+    pub(super) fn check(iotype: Option<c_int>, name: Text<'a>, mode: c_int) -> Result<Self> {
+        let iotype = iotype.ok_or(Error::Null("iotype"))?;
+        if cfg!(feature = "pio_ncar") && !(PNETCDF..=NETCDF4P).contains(&iotype) {
             return Err(Error::Invalid(format!("{iotype} is not an I/O type")));
         }
         Ok(Self {
-            iotype: *iotype,
-            // SAFETY: as above.
-            path: unsafe { path("the name of the file", name) }?,
+            iotype,
+            path: any_text("the name of the file", name)?,
             mode,
             fill: false,
         })
     }
 
     /// With the I/O type that the mode names, or the only one there is.
-    pub(in crate::capi) unsafe fn by_mode(name: *const c_char, mode: c_int) -> Result<Self> {
+    pub(super) fn by_mode(name: Text<'a>, mode: c_int) -> Result<Self> {
         let iotype = match iotype_of(mode) {
             NETCDF if !format::is_built(NETCDF) => PNETCDF,
             iotype => iotype,
         };
-        let mut nowhere = 0;
-        // SAFETY: promised by the caller.
-        unsafe { Self::check(&mut nowhere, &iotype, name, mode) }
+        Self::check(Some(iotype), name, mode)
     }
 
     /// As netCDF does it, where the mode names the I/O type.
-    pub(in crate::capi) fn filling(mut self) -> Self {
+    pub(super) fn filling(mut self) -> Self {
         self.fill = self.iotype == NETCDF;
         self
     }
 
-    /// In the format that has 64-bit numbers.
-    pub(in crate::capi) fn with_large_numbers(mut self) -> Self {
+    /// In the format with 64-bit numbers (CDF-5).
+    pub(super) fn with_large_numbers(mut self) -> Self {
         self.mode = self.mode & !NC_64BIT_OFFSET | NC_64BIT_DATA;
         self
     }
 
-    pub(in crate::capi) fn create(&self, system: &Arc<System>) -> Result<c_int> {
+    pub(super) fn create(&self, system: &Arc<System>) -> Result<c_int> {
         registry::add_file(system.clone(), self.create_file(system)?, 0)
     }
 
-    pub(in crate::capi) fn create_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
+    pub(super) fn create_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
         check_built(system, self.iotype)?;
-        let created = self.start(system, self.iotype, Start::CREATE);
+        let created = self.start(system, self.iotype, OpenCalls::CREATE);
         let mut file = File::new(system.io.clone(), created, self.iotype == PNETCDF)?;
         if self.fill {
             file.ask(|format| format.set_fill(true))?;
@@ -108,8 +95,8 @@ impl<'a> Opening<'a> {
         Ok(file)
     }
 
-    /// `retry`: as netCDF, where that may help.
-    pub(in crate::capi) fn open(&self, system: &Arc<System>, retry: bool) -> Result<c_int> {
+    /// `retry`: as netCDF, if the file is of another format than the I/O type's.
+    pub(super) fn open(&self, system: &Arc<System>, retry: bool) -> Result<c_int> {
         let mut file = match self.open_as(system, self.iotype) {
             Err(error) if retry && self.may_be_netcdf(&error) => {
                 log!(
@@ -118,7 +105,7 @@ impl<'a> Opening<'a> {
                     self.path.to_string_lossy()
                 );
                 match self.open_as(system, NETCDF) {
-                    // netCDF cannot be loaded: what happened first says more.
+                    // netCDF cannot be loaded: the first error says more.
                     Err(second) if second.code() == EBADIOTYPE => return Err(error),
                     opened => opened?,
                 }
@@ -129,14 +116,13 @@ impl<'a> Opening<'a> {
         registry::add_file(system.clone(), file, vars)
     }
 
-    pub(in crate::capi) fn open_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
+    pub(super) fn open_file(&self, system: &Arc<System>) -> Result<File<MpiComm>> {
         self.open_as(system, self.iotype)
     }
 
-    /// Where it can be told: the name may have a prefix that only MPI-IO knows.
-    pub(in crate::capi) fn file_length(&self) -> Option<u64> {
-        let path = Path::new(OsStr::from_bytes(self.path.to_bytes()));
-        let known = attributes(path).ok().flatten();
+    /// Unknown if the name has a prefix that only MPI-IO knows.
+    pub(super) fn file_length(&self) -> Option<u64> {
+        let known = attributes(path_of(self.path)).ok().flatten();
         known.map(|known| known.size)
     }
 
@@ -147,7 +133,7 @@ impl<'a> Opening<'a> {
 
     fn open_as(&self, system: &Arc<System>, iotype: c_int) -> Result<File<MpiComm>> {
         check_built(system, iotype)?;
-        let opened = self.start(system, iotype, Start::OPEN);
+        let opened = self.start(system, iotype, OpenCalls::OPEN);
         let mut file = File::new(system.io.clone(), opened, iotype == PNETCDF)?;
         if self.mode & NC_WRITE == 0 {
             file.forbid_writing();
@@ -155,12 +141,12 @@ impl<'a> Opening<'a> {
         Ok(file)
     }
 
-    /// On the I/O tasks that have the file.
+    /// On the I/O tasks that hold the file.
     fn start(
         &self,
         system: &System,
         iotype: c_int,
-        start: Start,
+        start: OpenCalls,
     ) -> Result<Option<Box<dyn Format>>> {
         let Some(io) = &system.io.io else {
             return Ok(None);
@@ -175,7 +161,7 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Fails on all ranks or on none, so that one of them can speak for all.
+/// All ranks have the same build, so this fails on all or on none: no agreement is needed for success.
 fn check_built(system: &System, iotype: c_int) -> Result<()> {
     match format::check_built(iotype) {
         Ok(()) => Ok(()),
@@ -183,13 +169,13 @@ fn check_built(system: &System, iotype: c_int) -> Result<()> {
     }
 }
 
-type Parallel = fn(&MpiComm, &CStr, i32, &[(CString, CString)]) -> Result<Box<dyn Format>>;
-type Serial = fn(&CStr, i32) -> Result<Box<dyn Format>>;
+type OpenParallel = fn(&MpiComm, &CStr, i32, &[(CString, CString)]) -> Result<Box<dyn Format>>;
+type OpenSerial = fn(&CStr, i32) -> Result<Box<dyn Format>>;
 
-/// How a file is created or opened by the libraries that this build has.
-struct Start {
-    parallel: Parallel,
-    serial: Serial,
+/// The calls that create or open a file in the libraries of this build.
+struct OpenCalls {
+    parallel: OpenParallel,
+    serial: OpenSerial,
 }
 
 #[cfg(not(feature = "pnetcdf"))]
@@ -202,8 +188,8 @@ fn no_serial(_: &CStr, _: i32) -> Result<Box<dyn Format>> {
     Err(Error::IoType(NETCDF))
 }
 
-impl Start {
-    const CREATE: Start = Start {
+impl OpenCalls {
+    const CREATE: OpenCalls = OpenCalls {
         #[cfg(feature = "pnetcdf")]
         parallel: format::pnetcdf::create,
         #[cfg(not(feature = "pnetcdf"))]
@@ -213,7 +199,7 @@ impl Start {
         #[cfg(not(feature = "netcdf"))]
         serial: no_serial,
     };
-    const OPEN: Start = Start {
+    const OPEN: OpenCalls = OpenCalls {
         #[cfg(feature = "pnetcdf")]
         parallel: format::pnetcdf::open,
         #[cfg(not(feature = "pnetcdf"))]

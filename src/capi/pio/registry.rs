@@ -1,11 +1,10 @@
-//! What the ids of PIO stand for, in all threads.
+//! The I/O systems, decompositions and files behind the ids of PIO, for all threads.
 //!
-//! The lock around them is held to look something up, never while ranks talk or a file library works: those that are
-//! in a call share what they have found. An open file belongs to the thread that is in a call with it; another one
-//! that comes meanwhile is refused.
+//! The lock is held for a lookup, never while ranks communicate or a file library works. An open file belongs to the thread
+//! that is in a call with it; calls of other threads are refused meanwhile.
 
+use super::errors::{self, Handler, conclude};
 use crate::capi::guard;
-use crate::capi::pio::errors::{self as pio_errors, Handler, conclude};
 use crate::comm;
 use crate::comm::mpi::{self, MpiComm};
 use crate::pio::error::EIO;
@@ -22,7 +21,7 @@ pub(in crate::capi) struct System {
     pub(in crate::capi) id: c_int,
     pub(in crate::capi) io: Arc<IoSystem<MpiComm>>,
     handler: Mutex<Handler>,
-    /// For MPI-IO, in the order they were given.
+    /// Of MPI-IO, in the order they were set.
     hints: Mutex<Vec<(CString, CString)>>,
 }
 
@@ -38,12 +37,12 @@ impl System {
     }
 
     pub(in crate::capi) fn conclude(&self, outcome: Result<()>) -> c_int {
-        // In a statement of its own, which ends the lock.
+        // A statement of its own: it ends the lock before an error is told.
         let handler = *locked(&self.handler);
         conclude(handler, Some(&self.io.comm), outcome)
     }
 
-    /// Returns the one until now.
+    /// Returns the previous one.
     pub(in crate::capi) fn set_handler(&self, handler: Handler) -> Handler {
         std::mem::replace(&mut locked(&self.handler), handler)
     }
@@ -52,7 +51,7 @@ impl System {
         locked(&self.hints).clone()
     }
 
-    /// The last value of a hint counts.
+    /// Replaces an earlier value of the hint.
     pub(in crate::capi) fn set_hint(&self, hint: CString, value: CString) {
         let mut hints = locked(&self.hints);
         hints.retain(|(known, _)| *known != hint);
@@ -80,7 +79,7 @@ pub(in crate::capi) struct HeldDecomp {
 pub(in crate::capi) struct OpenFile {
     pub(in crate::capi) system: Arc<System>,
     pub(in crate::capi) file: File<MpiComm>,
-    /// The number of its variables, so that a rank can tell a wrong one without asking.
+    /// The number of its variables, so that a wrong id is found without a message.
     pub(in crate::capi) vars: c_int,
 }
 
@@ -119,7 +118,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Nothing that talks to others, calls back or drops what it has found runs in `work`: it would wait for the lock.
+/// `work` must not communicate, call back, or drop what it removes: that would wait for the lock.
 fn with<T>(work: impl FnOnce(&mut Registry) -> T) -> T {
     work(&mut locked(&REGISTRY))
 }
@@ -144,7 +143,7 @@ pub(in crate::capi) fn digest(wanted: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Every call on an id passes here. Without MPI there is nobody to talk to, and the file libraries would abort.
+/// Every call on an id passes here: without MPI the file libraries would abort.
 fn check_running() -> Result<()> {
     match mpi::is_running() {
         true => Ok(()),
@@ -160,7 +159,7 @@ pub(in crate::capi) fn add_system(io: IoSystem<MpiComm>) -> Result<c_int> {
         let system = System {
             id,
             io: Arc::new(io),
-            handler: Mutex::new(pio_errors::default_handler()),
+            handler: Mutex::new(errors::default_handler()),
             hints: Mutex::default(),
         };
         known.systems.insert(id, Arc::new(system));
@@ -173,7 +172,7 @@ pub(in crate::capi) fn system(id: c_int) -> Result<Arc<System>> {
     found.ok_or_else(|| no_such("I/O system", id))
 }
 
-/// Those that are still open.
+/// Files of an I/O system that are still open.
 pub(in crate::capi) fn files_of(system: c_int) -> Vec<c_int> {
     with(|known| {
         let files = known.files.iter();
@@ -201,11 +200,11 @@ pub(in crate::capi) fn on_system(
     guard(EIO, || run_on(system(id), body))
 }
 
-/// A rank that names no I/O system gets its error at once: there is nobody whom it could tell.
+/// A rank that names no I/O system gets its error at once: it has no communicator to agree on.
 fn run_on(system: Result<Arc<System>>, body: impl FnOnce(&Arc<System>) -> Result<()>) -> c_int {
     match system {
         Ok(system) => system.conclude(check_running().and_then(|()| body(&system))),
-        Err(error) => conclude(pio_errors::default_handler(), None, Err(error)),
+        Err(error) => conclude(errors::default_handler(), None, Err(error)),
     }
 }
 
@@ -273,7 +272,7 @@ pub(in crate::capi) fn take_file(id: c_int) -> Result<OpenFile> {
     Ok(open)
 }
 
-/// The file, for the thread that asks first. The id stays.
+/// Takes the file out for a call; the id stays.
 fn lend(id: c_int) -> Result<OpenFile> {
     let found = with(|known| known.files.get_mut(&id).map(|file| file.open.take()));
     let found = found.ok_or_else(|| no_such("file", id))?;
@@ -300,7 +299,7 @@ pub(in crate::capi) fn on_system_of(
     guard(EIO, || run_on(system_of(file), body))
 }
 
-/// A file that is lent to a call. A panic leaves it closed and its id unknown.
+/// A file that a call has taken out. A panic closes it and forgets its id.
 struct Lent {
     id: c_int,
     open: Option<OpenFile>,
@@ -334,8 +333,8 @@ pub(in crate::capi) fn with_file<T>(
 }
 
 impl OpenFile {
-    /// Makes a call that changes the file where it is open, once all ranks have given the same arguments and found
-    /// them right; tells all ranks the first I/O task's answer. Only what is in `given` is compared.
+    /// Changes the file on the I/O tasks, after all ranks have agreed that their arguments are right and the same; all
+    /// ranks get the answer of the first I/O task. Only `given` is compared.
     pub(in crate::capi) fn change<A: Hash, T: Shared>(
         &mut self,
         given: Result<A>,
@@ -345,7 +344,7 @@ impl OpenFile {
         self.file.ask(|format| call(format, given))
     }
 
-    /// As [`OpenFile::change`] for a call that only asks: arguments and answer take one message.
+    /// As [`OpenFile::change`] for an inquiry: arguments are compared in the same message as the answer.
     pub(in crate::capi) fn ask<A: Hash, T: Shared>(
         &mut self,
         given: Result<A>,
@@ -359,7 +358,7 @@ impl OpenFile {
     /// Whether there is such a variable. Local.
     pub(in crate::capi) fn check_var(&self, var: c_int) -> Result<()> {
         const ENOTVAR: c_int = -49;
-        /// SCORPIO makes this difference.
+        /// SCORPIO reports ids beyond this as invalid arguments.
         const MAX_VARS: c_int = 8192;
         let text = format!("the file has no variable {var}");
         match var {
@@ -371,7 +370,7 @@ impl OpenFile {
     }
 }
 
-/// What ranks must give alike, in the text of the error.
+/// What differs, in the text of the error.
 const ARGUMENTS: &str = "things of a file";
 
 fn not_found(code: c_int, text: String) -> Error {

@@ -1,9 +1,9 @@
-//! Which elements of a variable are asked for.
+//! Hyperslabs: the elements of a variable that a call puts or gets.
 //!
-//! What the caller gives is checked against the dimensions of the variable before it is expanded into regions: a
-//! variable has no more elements than its dimensions say, whatever a count may be.
+//! Start, count and stride are checked against the dimensions of the variable before they are expanded into regions, so
+//! that a wrong count cannot make a huge list.
 
-use crate::capi::pio::registry::OpenFile;
+use super::registry::OpenFile;
 use crate::pio::{Error, Kind, Regions, Result};
 use std::ffi::c_int;
 use std::hash::{Hash, Hasher};
@@ -12,17 +12,17 @@ const EINVALCOORDS: c_int = -40;
 const EEDGE: c_int = -57;
 const ESTRIDE: c_int = -58;
 
-/// What a variable looks like to a call that puts or gets.
-pub(in crate::capi) struct Shape {
+/// Kind and lengths of a variable.
+pub(in crate::capi) struct VarShape {
     pub(in crate::capi) kind: Kind,
-    /// Of its dimensions, the slowest first.
+    /// Lengths of its dimensions, the slowest first.
     pub(in crate::capi) lengths: Vec<u64>,
-    /// Whether the first dimension grows with what is put.
+    /// Whether the first dimension is unlimited and the call puts: it grows.
     pub(in crate::capi) grows: bool,
 }
 
-impl Shape {
-    /// Asks the file; `memory` is the kind of the caller's data, which must be the same on all ranks as well. Collective.
+impl VarShape {
+    /// Asks the file. `memory`, the kind of the caller's data, must be the same on all ranks. Collective.
     pub(in crate::capi) fn of(
         open: &mut OpenFile,
         varid: c_int,
@@ -55,25 +55,25 @@ impl Shape {
 }
 
 /// Elements of a variable: `count` from `start`, `stride` apart, in each dimension.
-pub(in crate::capi) struct Request {
+pub(in crate::capi) struct Hyperslab {
     start: Vec<u64>,
     count: Vec<u64>,
     stride: Vec<u64>,
-    /// The same as regions, in the order of a dense array.
+    /// The elements as regions, in the order of a dense array.
     pub(in crate::capi) regions: Regions,
 }
 
-/// By what was asked for, which the regions follow from.
-impl Hash for Request {
+/// Without the regions, which follow from the rest.
+impl Hash for Hyperslab {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.start, &self.count, &self.stride).hash(state);
     }
 }
 
-impl Request {
-    /// Numbers for each dimension; without them it is the begin, the whole length, and every element.
+impl Hyperslab {
+    /// One number per dimension; `None` stands for the begin, the whole length, and every element.
     pub(in crate::capi) fn new(
-        shape: &Shape,
+        shape: &VarShape,
         start: Option<&[i64]>,
         count: Option<&[i64]>,
         stride: Option<&[i64]>,
@@ -117,13 +117,13 @@ impl Request {
         bytes.ok_or(Error::Memory(u64::MAX))
     }
 
-    /// In the fastest dimension; 1 for a single value.
+    /// The count in the fastest dimension; 1 for a scalar.
     pub(in crate::capi) fn row(&self) -> u64 {
         self.count.last().copied().unwrap_or(1)
     }
 }
 
-/// As netCDF decides.
+/// The checks of netCDF, in its order.
 fn check_dim(limit: u64, start: u64, count: u64, stride: u64, dim: usize) -> Result<()> {
     if start > limit || (start == limit && count > 0) {
         let text = format!("{start} is not in dimension {dim} of length {limit}");
@@ -158,12 +158,12 @@ fn naturals(given: Option<&[i64]>, otherwise: &[u64], code: c_int) -> Result<Vec
     given.iter().map(natural).collect()
 }
 
-/// Regions in the order of a dense array. All places have been found to be in the variable.
+/// Regions in the order of a dense array. All elements are known to be in the variable.
 fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Regions> {
     if count.contains(&0) {
         return Ok(Regions::new(start.len()));
     }
-    // Dimensions up to the last with a stride are taken apart, the others are taken whole.
+    // Dimensions up to the last one with a stride become single elements, the others stay whole.
     let apart = (0..start.len()).rev().find(|at| stride[*at] > 1);
     let apart = apart.map_or(0, |at| at + 1);
     let mut outer = count[..apart].iter();
@@ -193,8 +193,8 @@ mod tests {
     use super::*;
     use crate::capi::pio::registry::digest;
 
-    fn shape(lengths: &[u64], grows: bool) -> Shape {
-        Shape {
+    fn shape(lengths: &[u64], grows: bool) -> VarShape {
+        VarShape {
             kind: Kind::Int,
             lengths: lengths.to_vec(),
             grows,
@@ -217,7 +217,7 @@ mod tests {
         );
         assert_eq!(regions(&[], &[], &[]), [(vec![], vec![])]);
         assert!(regions(&[0, 0], &[3, 0], &[1, 1]).is_empty());
-        let one = Request::new(
+        let one = Hyperslab::new(
             &shape(&[9, 9], false),
             Some(&[1, 2]),
             Some(&[1, 4]),
@@ -242,7 +242,7 @@ mod tests {
     fn what_leaves_the_variable_is_refused_before_it_is_expanded() {
         let refused = |grows: bool, start: i64, count: i64, stride: i64| {
             let shape = shape(&[4], grows);
-            let request = Request::new(&shape, Some(&[start]), Some(&[count]), Some(&[stride]));
+            let request = Hyperslab::new(&shape, Some(&[start]), Some(&[count]), Some(&[stride]));
             request.err().map(|e| e.code())
         };
         assert_eq!(refused(false, 0, 1, 1), None);
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn all_of_a_request_is_compared() {
         let of = |start: i64, count: i64, stride: i64| {
-            let request = Request::new(
+            let request = Hyperslab::new(
                 &shape(&[30], false),
                 Some(&[start]),
                 Some(&[count]),

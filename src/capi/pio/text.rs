@@ -1,4 +1,4 @@
-//! Strings of Fortran: blanks at the end are no part of one, in the file NULs take their place.
+//! Fortran strings: trailing blanks are padding; in a file, NULs are.
 
 use crate::pio::error::EINSUFFBUF;
 use crate::pio::{Error, Result};
@@ -34,7 +34,7 @@ pub(in crate::capi) fn to_rows(
     Ok(rows)
 }
 
-/// Strings of `size` characters with a row each; what does not fit is cut off, and an error.
+/// Strings of `size` characters from rows; a row that does not fit is cut off, and an error.
 pub(in crate::capi) fn from_rows(
     rows: &[u8],
     row: usize,

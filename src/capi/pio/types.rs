@@ -9,10 +9,10 @@ pub type PIO_Offset = i64;
 
 pub type nc_type = c_int;
 
-/// C's `bool`, of which Fortran may give us more than two values.
+/// C's `bool`; Fortran may pass other values than 0 and 1.
 pub type c_bool = u8;
 
-/// What a `long` is in a file.
+/// The kind of a `long` in memory.
 pub(in crate::capi) const LONG: Kind = match size_of::<c_long>() {
     8 => Kind::Int64,
     _ => Kind::Int,
@@ -28,6 +28,7 @@ pub struct rearr_comm_fc_opt_t {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct rearr_opt_t {
     pub(in crate::capi) comm_type: c_int,
     pub(in crate::capi) fcd: c_int,

@@ -1,256 +1,205 @@
 //! # Variables
 //!
-//! What they are made of and what they are filled with.
+//! What variables are made of, and what they are filled with.
 
-use crate::capi::pio::args::{NAME_ROOM, array, int, name, store_all, store_name};
-use crate::capi::pio::registry::on_file;
-use crate::capi::pio::types::{PIO_Offset, nc_type};
-use crate::capi::ptr;
+use super::args::{NAME_ROOM, array, int, name};
+use super::registry::on_file;
+use super::types::{PIO_Offset, nc_type};
+use crate::capi::boundary::{Array, Out, OutArray, Text};
 use crate::pio::{Error, Kind, Result};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::null_mut;
 
-/// Defines a variable of these dimensions, the slowest first. `varidp` gets its number and may be NULL.
+/// Defines a variable of `ndims` dimensions, the slowest first. `varidp` gets its id.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_def_var(
+pub extern "C" fn PIOc_def_var(
     ncid: c_int,
-    name: *const c_char,
+    name: Text,
     xtype: nc_type,
     ndims: c_int,
-    dimidsp: *const c_int,
-    varidp: *mut c_int,
+    dimidsp: Array<c_int>,
+    varidp: Out<c_int>,
 ) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
+        // SAFETY: the header says that there are `ndims` ids.
         let dims = unsafe { array("dimidsp", dimidsp, ndims) };
-        // SAFETY: as above.
-        let given = unsafe { self::name("name", name) };
+        let given = self::name("name", name);
         let given = given.and_then(|name| Ok((name, Kind::from_number(xtype)?, dims?)));
         let var = open.change(given, |format, (name, kind, dims)| {
             format.def_var(name, kind, dims)
         })?;
         open.vars = open.vars.max(var + 1);
-        // SAFETY: as above.
-        unsafe { ptr::store(varidp, var) };
+        varidp.set(var);
         Ok(())
     })
 }
 
-/// The variable of that name. `varidp` may be NULL.
+/// Gets the id of the variable of that name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_varid(
-    ncid: c_int,
-    name: *const c_char,
-    varidp: *mut c_int,
-) -> c_int {
+pub extern "C" fn PIOc_inq_varid(ncid: c_int, name: Text, varidp: Out<c_int>) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        let var = open.ask(given, |format, name| format.var_named(name))?;
-        // SAFETY: as above.
-        unsafe { ptr::store(varidp, var) };
+        let given = self::name("name", name);
+        varidp.set(open.ask(given, |format, name| format.var_named(name))?);
         Ok(())
     })
 }
 
-/// What a variable is made of. All but the ids may be NULL; a name has up to PIO_MAX_NAME characters.
+/// Gets what a variable is made of. `name` has room for PIO_MAX_NAME characters and a NUL.
 #[cfg(feature = "pio_ncar")]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_var(
+pub extern "C" fn PIOc_inq_var(
     ncid: c_int,
     varid: c_int,
-    name: *mut c_char,
-    xtypep: *mut nc_type,
-    ndimsp: *mut c_int,
-    dimidsp: *mut c_int,
-    nattsp: *mut c_int,
+    name: OutArray<c_char>,
+    xtypep: Out<nc_type>,
+    ndimsp: Out<c_int>,
+    dimidsp: OutArray<c_int>,
+    nattsp: Out<c_int>,
 ) -> c_int {
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            (name, NAME_ROOM),
-            xtypep,
-            ndimsp,
-            dimidsp,
-            nattsp,
-        )
-    }
-}
-
-/// What a variable is made of. All but the ids may be NULL; the name is cut to `namelen` bytes with its NUL.
-#[cfg(not(feature = "pio_ncar"))]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_var(
-    ncid: c_int,
-    varid: c_int,
-    name: *mut c_char,
-    namelen: c_int,
-    xtypep: *mut nc_type,
-    ndimsp: *mut c_int,
-    dimidsp: *mut c_int,
-    nattsp: *mut c_int,
-) -> c_int {
-    let room = usize::try_from(namelen).unwrap_or(0);
-    // SAFETY: arguments of the caller.
-    unsafe { inq_var(ncid, varid, (name, room), xtypep, ndimsp, dimidsp, nattsp) }
-}
-
-/// `name` and the room that it has.
-unsafe fn inq_var(
-    ncid: c_int,
-    varid: c_int,
-    name: (*mut c_char, usize),
-    xtypep: *mut nc_type,
-    ndimsp: *mut c_int,
-    dimidsp: *mut c_int,
-    nattsp: *mut c_int,
-) -> c_int {
-    on_file(ncid, |open| {
-        let variable = open.ask(Ok(varid), |format, varid| format.var(varid))?;
-        // SAFETY: promised by the caller.
-        unsafe {
-            store_name(name.0, name.1, &variable.name);
-            ptr::store(xtypep, variable.kind as nc_type);
-            ptr::store(ndimsp, int(variable.dims.len()));
-            store_all(dimidsp, &variable.dims);
-            ptr::store(nattsp, variable.attributes);
-        }
-        Ok(())
-    })
-}
-
-/// The name of a variable, of up to PIO_MAX_NAME characters.
-#[cfg(feature = "pio_ncar")]
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_varname(ncid: c_int, varid: c_int, name: *mut c_char) -> c_int {
     let name = (name, NAME_ROOM);
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            name,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-        )
+    Inquiry {
+        name,
+        xtypep,
+        ndimsp,
+        dimidsp,
+        nattsp,
+    }
+    .answer(ncid, varid)
+}
+
+/// Gets what a variable is made of. The name is cut to `namelen` bytes with its NUL.
+#[cfg(not(feature = "pio_ncar"))]
+#[unsafe(no_mangle)]
+pub extern "C" fn PIOc_inq_var(
+    ncid: c_int,
+    varid: c_int,
+    name: OutArray<c_char>,
+    namelen: c_int,
+    xtypep: Out<nc_type>,
+    ndimsp: Out<c_int>,
+    dimidsp: OutArray<c_int>,
+    nattsp: Out<c_int>,
+) -> c_int {
+    let name = (name, usize::try_from(namelen).unwrap_or(0));
+    Inquiry {
+        name,
+        xtypep,
+        ndimsp,
+        dimidsp,
+        nattsp,
+    }
+    .answer(ncid, varid)
+}
+
+/// Where the answers about a variable go; each may be NULL.
+struct Inquiry<'a> {
+    /// With the room that it has.
+    name: (OutArray<'a, c_char>, usize),
+    xtypep: Out<'a, nc_type>,
+    ndimsp: Out<'a, c_int>,
+    dimidsp: OutArray<'a, c_int>,
+    nattsp: Out<'a, c_int>,
+}
+
+impl Inquiry<'_> {
+    const NOTHING: Self = Self {
+        name: (OutArray::NULL, 0),
+        xtypep: Out::NULL,
+        ndimsp: Out::NULL,
+        dimidsp: OutArray::NULL,
+        nattsp: Out::NULL,
+    };
+
+    fn answer(self, ncid: c_int, varid: c_int) -> c_int {
+        on_file(ncid, |open| {
+            let variable = open.ask(Ok(varid), |format, varid| format.var(varid))?;
+            self.xtypep.set(variable.kind as nc_type);
+            self.ndimsp.set(int(variable.dims.len()));
+            self.nattsp.set(variable.attributes);
+            // SAFETY: the caller has room for the name as told, and for the dimensions.
+            unsafe {
+                self.name.0.put(self.name.1, &variable.name);
+                self.dimidsp.fill(&variable.dims);
+            }
+            Ok(())
+        })
     }
 }
 
-/// The name of a variable, cut to `namelen` bytes with its NUL.
+/// Gets the name of a variable. `name` has room for PIO_MAX_NAME characters and a NUL.
+#[cfg(feature = "pio_ncar")]
+#[unsafe(no_mangle)]
+pub extern "C" fn PIOc_inq_varname(ncid: c_int, varid: c_int, name: OutArray<c_char>) -> c_int {
+    let name = (name, NAME_ROOM);
+    Inquiry {
+        name,
+        ..Inquiry::NOTHING
+    }
+    .answer(ncid, varid)
+}
+
+/// Gets the name of a variable, cut to `namelen` bytes with its NUL.
 #[cfg(not(feature = "pio_ncar"))]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_varname(
+pub extern "C" fn PIOc_inq_varname(
     ncid: c_int,
     varid: c_int,
-    name: *mut c_char,
+    name: OutArray<c_char>,
     namelen: c_int,
 ) -> c_int {
     let name = (name, usize::try_from(namelen).unwrap_or(0));
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            name,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-        )
+    Inquiry {
+        name,
+        ..Inquiry::NOTHING
     }
+    .answer(ncid, varid)
 }
 
-/// The type of a variable.
+/// Gets the type of a variable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_vartype(
-    ncid: c_int,
-    varid: c_int,
-    xtypep: *mut nc_type,
-) -> c_int {
-    let no_name = (null_mut(), 0);
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            no_name,
-            xtypep,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-        )
+pub extern "C" fn PIOc_inq_vartype(ncid: c_int, varid: c_int, xtypep: Out<nc_type>) -> c_int {
+    Inquiry {
+        xtypep,
+        ..Inquiry::NOTHING
     }
+    .answer(ncid, varid)
 }
 
-/// The number of a variable's dimensions.
+/// Gets the number of a variable's dimensions.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_varndims(ncid: c_int, varid: c_int, ndimsp: *mut c_int) -> c_int {
-    let no_name = (null_mut(), 0);
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            no_name,
-            null_mut(),
-            ndimsp,
-            null_mut(),
-            null_mut(),
-        )
+pub extern "C" fn PIOc_inq_varndims(ncid: c_int, varid: c_int, ndimsp: Out<c_int>) -> c_int {
+    Inquiry {
+        ndimsp,
+        ..Inquiry::NOTHING
     }
+    .answer(ncid, varid)
 }
 
-/// A variable's dimensions, the slowest first.
+/// Gets the ids of a variable's dimensions, the slowest first.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_vardimid(
-    ncid: c_int,
-    varid: c_int,
-    dimidsp: *mut c_int,
-) -> c_int {
-    let no_name = (null_mut(), 0);
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            no_name,
-            null_mut(),
-            null_mut(),
-            dimidsp,
-            null_mut(),
-        )
+pub extern "C" fn PIOc_inq_vardimid(ncid: c_int, varid: c_int, dimidsp: OutArray<c_int>) -> c_int {
+    Inquiry {
+        dimidsp,
+        ..Inquiry::NOTHING
     }
+    .answer(ncid, varid)
 }
 
-/// The number of a variable's attributes.
+/// Gets the number of a variable's attributes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_varnatts(ncid: c_int, varid: c_int, nattsp: *mut c_int) -> c_int {
-    let no_name = (null_mut(), 0);
-    // SAFETY: arguments of the caller.
-    unsafe {
-        inq_var(
-            ncid,
-            varid,
-            no_name,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            nattsp,
-        )
+pub extern "C" fn PIOc_inq_varnatts(ncid: c_int, varid: c_int, nattsp: Out<c_int>) -> c_int {
+    Inquiry {
+        nattsp,
+        ..Inquiry::NOTHING
     }
+    .answer(ncid, varid)
 }
 
-/// Gives a variable another name.
+/// Renames a variable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: *const c_char) -> c_int {
+pub extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: Text) -> c_int {
     on_file(ncid, |open| {
-        // SAFETY: arguments of the caller.
-        let given = unsafe { self::name("name", name) };
-        open.change(given.map(|name| (varid, name)), |format, (varid, name)| {
+        let given = self::name("name", name).map(|name| (varid, name));
+        open.change(given, |format, (varid, name)| {
             format.rename_var(varid, name)
         })
     })
@@ -258,21 +207,19 @@ pub unsafe extern "C" fn PIOc_rename_var(ncid: c_int, varid: c_int, name: *const
 
 // ---- types and fill values ----
 
-/// Name and size of a type. Both may be NULL; a name has up to PIO_MAX_NAME characters.
+/// Gets name and size of a type. `name` has room for PIO_MAX_NAME characters and a NUL.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_type(
+pub extern "C" fn PIOc_inq_type(
     ncid: c_int,
     xtype: nc_type,
-    name: *mut c_char,
-    sizep: *mut PIO_Offset,
+    name: OutArray<c_char>,
+    sizep: Out<PIO_Offset>,
 ) -> c_int {
     on_file(ncid, |_| {
         let kind = Kind::from_number(xtype)?;
-        // SAFETY: arguments of the caller.
-        unsafe {
-            store_name(name, NAME_ROOM, type_name(kind));
-            ptr::store(sizep, kind.size() as PIO_Offset);
-        }
+        // SAFETY: the header says that there is so much room.
+        unsafe { name.put(NAME_ROOM, type_name(kind)) };
+        sizep.set(kind.size() as PIO_Offset);
         Ok(())
     })
 }
@@ -293,14 +240,14 @@ fn type_name(kind: Kind) -> &'static CStr {
     }
 }
 
-/// Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
-/// with what: one element of the variable's type. It may be NULL where nothing is filled.
+/// Sets whether unwritten places of a variable are filled (`no_fill` 0) or not (PIO_NOFILL), and with what: one element
+/// of the variable's type. It may be NULL where nothing is filled.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_def_var_fill(
+pub extern "C" fn PIOc_def_var_fill(
     ncid: c_int,
     varid: c_int,
     no_fill: c_int,
-    fill_value: *const c_void,
+    fill_value: Array<c_void>,
 ) -> c_int {
     on_file(ncid, |open| {
         let fill = match fills(no_fill) {
@@ -310,9 +257,8 @@ pub unsafe extern "C" fn PIOc_def_var_fill(
         let given = fill.map(|fill| (varid, fill, fill_value.is_null()));
         open.change(given, |format, (varid, fill, _)| {
             let size = format.var(varid)?.kind.size();
-            // SAFETY: arguments of the caller: one element of the variable's type.
-            let value = (!fill_value.is_null())
-                .then(|| unsafe { std::slice::from_raw_parts(fill_value.cast::<u8>(), size) });
+            // SAFETY: the header says that it is one element of the variable's type.
+            let value = unsafe { fill_value.cast().slice(size) };
             format.def_var_fill(varid, fill, value)
         })
     })
@@ -327,22 +273,20 @@ fn fills(no_fill: c_int) -> Result<bool> {
     }
 }
 
-/// Whether places of a variable that are not written are left alone (`no_fill` 1) or filled (0), and with what.
-/// Both may be NULL; `fill_valuep` has room for one element of the variable's type.
+/// Gets whether unwritten places of a variable are left alone (`no_fill` 1) or filled (0), and with what. `fill_valuep`
+/// has room for one element of the variable's type.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PIOc_inq_var_fill(
+pub extern "C" fn PIOc_inq_var_fill(
     ncid: c_int,
     varid: c_int,
-    no_fill: *mut c_int,
-    fill_valuep: *mut c_void,
+    no_fill: Out<c_int>,
+    fill_valuep: OutArray<c_void>,
 ) -> c_int {
     on_file(ncid, |open| {
         let (filled, value) = open.ask(Ok(varid), |format, varid| format.inq_var_fill(varid))?;
-        // SAFETY: arguments of the caller.
-        unsafe {
-            ptr::store(no_fill, (!filled).into());
-            store_all(fill_valuep.cast::<u8>(), &value);
-        }
+        no_fill.set((!filled).into());
+        // SAFETY: the header says that there is room for one element.
+        unsafe { fill_valuep.cast().fill(&value) };
         Ok(())
     })
 }

@@ -113,8 +113,7 @@ pub extern "C" fn fdt_layout_get(layout: In<fdt_layout_t>, shape: Out<fdt_shape>
             groups,
             filled: symmetric.is_none().into(),
         };
-        put("shape", shape, found)?;
-        Ok(0)
+        put("shape", shape, found)
     })
 }
 
@@ -161,8 +160,7 @@ pub extern "C" fn fd_pg2tgt_map(
         let source = Source { group, unit };
         let place = layout_of(layout)?.place(file.into(), source)?;
         put("target", target, place.target)?;
-        put("frame", frame, place.frame)?;
-        Ok(0)
+        put("frame", frame, place.frame)
     })
 }
 
@@ -185,8 +183,7 @@ pub extern "C" fn fd_tgt2pg_map(
             return Ok(1);
         };
         put("group", group, source.group)?;
-        put("unit", unit, source.unit)?;
-        Ok(0)
+        put("unit", unit, source.unit)
     })
 }
 
@@ -227,8 +224,7 @@ pub extern "C" fn fdt_failvec_check(
         // SAFETY: the header says that there is a number for each level.
         let failed = unsafe { list("failed", failed, layout.tree().depth()) }?;
         let found = fdt_verdict::new(layout.tolerates(failed, test)?, layout.units());
-        put("verdict", verdict, found)?;
-        Ok(0)
+        put("verdict", verdict, found)
     })
 }
 
@@ -247,8 +243,7 @@ pub extern "C" fn fdt_failset_check(
     status(|| {
         let (layout, failed) = (layout_of(layout)?, domains(failed, n)?);
         let found = fdt_verdict::new(layout.survives(&failed)?, layout.units());
-        put("verdict", verdict, found)?;
-        Ok(0)
+        put("verdict", verdict, found)
     })
 }
 

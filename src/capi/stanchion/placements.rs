@@ -326,7 +326,7 @@ pub extern "C" fn fdp_tolerance(
 /// # Returns
 /// 0; what the callback returned if that was not 0; -EINVAL.
 #[unsafe(no_mangle)]
-pub extern "C" fn fdp_scenarios(
+pub unsafe extern "C" fn fdp_scenarios(
     placement: In<fdp_t>,
     max_failed: u32,
     callback: fdp_scenario_cb,
@@ -344,7 +344,7 @@ pub extern "C" fn fdp_scenarios(
                 .collect();
             let pointers: Vec<_> = paths.iter().map(|path| path.as_ptr()).collect();
             let lost = scenario.lost_set as c_int;
-            // SAFETY: a function of the caller, with arguments that live until it returns.
+            // SAFETY: a function of the caller and its pointer; the paths live until it returns.
             answer = unsafe { callback(pointers.as_ptr(), pointers.len(), lost, user) };
             answer == 0
         });

@@ -90,9 +90,9 @@ pub(super) fn tree_of(tree: In<'_, fdt_t>) -> Result<&Arc<Tree>> {
     tree.value().ok_or(Error::Null("tree"))
 }
 
-/// Stores a result that the caller must take.
-pub(super) fn put<T>(name: &'static str, place: Out<T>, value: T) -> Result<()> {
-    place.set(value).then_some(()).ok_or(Error::Null(name))
+/// Stores a result that the caller must take, and returns the code of success.
+pub(super) fn put<T>(name: &'static str, place: Out<T>, value: T) -> Result<c_int> {
+    place.set(value).then_some(0).ok_or(Error::Null(name))
 }
 
 /// # Safety
@@ -232,10 +232,7 @@ pub extern "C" fn fdt_destroy(tree: InOut<fdt_t>) {
 /// Gets the number of levels below the root.
 #[unsafe(no_mangle)]
 pub extern "C" fn fdt_depth_get(tree: In<fdt_t>, depth: Out<u32>) -> c_int {
-    status(|| {
-        put("depth", depth, tree_of(tree)?.depth() as u32)?;
-        Ok(0)
-    })
+    status(|| put("depth", depth, tree_of(tree)?.depth() as u32))
 }
 
 /// Gets the number of domains of a level. The domains of the last level are the targets.
@@ -247,8 +244,7 @@ pub extern "C" fn fdt_width_get(tree: In<fdt_t>, level: u32, width: Out<u64>) ->
         if level >= tree.depth() {
             return Err(Error::NoLevel { level });
         }
-        put("width", width, tree.width(level) as u64)?;
-        Ok(0)
+        put("width", width, tree.width(level) as u64)
     })
 }
 
@@ -272,8 +268,7 @@ pub extern "C" fn fdt_domain_find(
             level: level as u32,
             index: index as u64,
         };
-        put("domain", domain, found)?;
-        Ok(0)
+        put("domain", domain, found)
     })
 }
 
