@@ -8,6 +8,8 @@ set(STANCHION_LIBRARY_OF_kvtree_mpi.h kvtree)
 set(STANCHION_LIBRARY_OF_rankstr_mpi.h rankstr)
 set(STANCHION_LIBRARY_OF_redset.h redset)
 set(STANCHION_LIBRARY_OF_fenix.h fenix)
+set(STANCHION_LIBRARY_OF_fenix_data_subset.h fenix)
+set(STANCHION_LIBRARY_OF_fenix_process_recovery.h fenix)
 set(STANCHION_LIBRARY_OF_pio.h pioc)
 
 # Sets, in the caller: STANCHION_BASE_EXPORTS, STANCHION_EXPORTS (base and mpi), STANCHION_RAISING,

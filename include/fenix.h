@@ -4,7 +4,7 @@
  * Functions return 0, an error below 0 or a warning above; stanchion_last_error() in stanchion.h tells why.
  * All messages go over private duplicates of the communicators.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/*.rs. */
 #ifndef __FENIX__
 #define __FENIX__
 
@@ -44,12 +44,12 @@ extern "C" {
 #define FENIX_WARNING_SPARE_RANKS_DEPLETED 100
 #define FENIX_WARNING_PARTIAL_RESTORE 101
 
-/* Where a rank is when the ranks agree. */
+/* Points of the program where all ranks meet. */
 #define FENIX_ERRHANDLER_LOC 1
 #define FENIX_FINALIZE_LOC 2
 #define FENIX_DATA_COMMIT_BARRIER_LOC 4
 
-/* What a rank is to the job. */
+/* The role of a rank. */
 typedef enum {
   FENIX_ROLE_INITIAL_RANK = 0,   /* nothing has failed yet */
   FENIX_ROLE_RECOVERED_RANK = 1, /* it was a spare before the last failure */
@@ -60,13 +60,13 @@ typedef enum {
  *   void Fenix_Init(int* role, MPI_Comm comm, MPI_Comm* newcomm, int* argc, char*** argv, int spare_ranks,
  *                   int spawn, MPI_Info info, int* error)
  * Called by all ranks of `comm`, after MPI_Init. The last `spare_ranks` of them wait inside until they are
- * needed; those that never are call MPI_Finalize and exit in Fenix_Finalize of the others. After a failure
- * all survivors and the spares that take the places of the dead come out of it again. `role`, `newcomm` and
- * `error` are written then as well, so they must live on. `error` gets 0, FENIX_WARNING_SPARE_RANKS_DEPLETED
- * if the communicator had to shrink, or an error below 0.
+ * needed; spares that never are call MPI_Finalize and exit when the others call Fenix_Finalize. After a failure
+ * all survivors, and the spares that replace failed ranks, return from it again. `role`, `newcomm` and `error`
+ * are then written again, so they must stay valid. `error` gets 0, FENIX_WARNING_SPARE_RANKS_DEPLETED if the
+ * communicator had to shrink, or an error below 0.
  * `info` may hold FENIX_RESUME_MODE: "Fenix_init" (the default) or "NO_JUMP", which returns from the MPI call
  * that met the failure, with its error code; and FENIX_UNHANDLED_MODE: "SILENT" (the default) or "NO_JUMP", which
- * prints errors of MPI that are no failures of processes. `spawn` is not supported. */
+ * prints errors of MPI other than process failures. `spawn` is not supported. */
 #define Fenix_Init(_role, _comm, _newcomm, _argc, _argv, _spare_ranks, _spawn, _info, _error)               \
   {                                                                                                         \
     static jmp_buf bufjmp;                                                                                  \
@@ -92,18 +92,17 @@ typedef enum {
 
 #define FENIX_DATA_POLICY_IN_MEMORY_RAID 13
 
-/* A store under way; what is in it is not for MPI. */
+/* A store in progress. Not requests of MPI: do not pass them to it. */
 typedef struct {
   MPI_Request mpi_send_req;
   MPI_Request mpi_recv_req;
 } Fenix_Request;
 
-/* All elements of a member, and none. */
-extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
-extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
+/* ======== Process ========
+ * What a program asks between Fenix_Init and Fenix_Finalize. */
 
 /**
- * Tells whether Fenix_Init has been called and Fenix_Finalize has not; may be called at any time.
+ * Tells whether Fenix_Init has been called and Fenix_Finalize has not. May be called at any time.
  *
  * # Returns
  * 0, and 1 or 0 in `flag`.
@@ -111,15 +110,13 @@ extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 int Fenix_Initialized(int *flag);
 
 /**
- * Registers a function to be called after each recovery on the ranks that survived, before they go on. The last one
- * registered is called first. It is given the repaired communicator, what Fenix_Init has put in `error`, and
- * `callback_data`.
+ * Registers a function that surviving ranks call after each recovery, before they go on. The last one registered is
+ * called first. Its arguments are the repaired communicator, what Fenix_Init has put in `error`, and `callback_data`.
  *
  * # Returns
  * 0; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
  */
-int Fenix_Callback_register(void (*recover)(MPI_Comm comm, int error, void *data),
-                            void *callback_data);
+int Fenix_Callback_register(void (*recover)(MPI_Comm comm, int error, void *data), void *callback_data);
 
 /**
  * Removes the callback that was registered last.
@@ -130,8 +127,8 @@ int Fenix_Callback_register(void (*recover)(MPI_Comm comm, int error, void *data
 int Fenix_Callback_pop(void);
 
 /**
- * Looks for failed ranks of the resilient communicator, without waiting; with `do_recovery` recovers from them, as
- * an MPI call that meets them does.
+ * Looks for failed ranks of the resilient communicator, without waiting. With `do_recovery` it recovers from them, as an
+ * MPI call that meets them does.
  *
  * # Returns
  * MPI_SUCCESS, or the code that MPI has for the failure; FENIX_ERROR_UNINITIALIZED before Fenix_Init.
@@ -147,7 +144,7 @@ int Fenix_Process_detect_failures(int do_recovery);
 int Fenix_get_number_of_ranks_with_role(int role, int *count);
 
 /**
- * The role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
+ * Gets the role of a rank of `comm`, which is the resilient communicator or one made of its ranks.
  *
  * # Returns
  * 0, and the role in `role`; FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_NOCATEGORY if there is no such rank.
@@ -157,7 +154,7 @@ int Fenix_get_role(MPI_Comm comm,
                    int *role);
 
 /**
- * The processes that were lost in the last repair, ascending, as the ranks they had before it; spares are counted
+ * Lists the processes that the last repair has lost, ascending, by the ranks they had before it; spares are counted
  * after the ranks of the resilient communicator.
  *
  * # Returns
@@ -178,30 +175,32 @@ int Fenix_check_cancelled(MPI_Request *request, MPI_Status *status);
  * Ends the use of Fenix; spares that were not needed leave Fenix_Init, finalize MPI and exit.
  *
  * # Returns
- * 0; FENIX_ERROR_CANCELLED, only without a jump, if a failure has come before all ranks were here: Fenix goes on after
- * the recovery, this rank goes back to work like the others and calls Fenix_Finalize again;
- * FENIX_ERROR_UNINITIALIZED before Fenix_Init; FENIX_ERROR_INTERN if an earlier recovery was given up.
+ * 0; FENIX_ERROR_CANCELLED, only with NO_JUMP, if a rank failed before all had called this: after the recovery this rank
+ * goes back to work like the others and calls Fenix_Finalize again; FENIX_ERROR_UNINITIALIZED before Fenix_Init;
+ * FENIX_ERROR_INTERN if an earlier recovery was given up.
  *
  * # Collective
- * Called by all ranks of the resilient communicator. If one of them fails while others are still at work, this recovers
- * like any other call; one that fails when all others are here is not replaced.
+ * Called by all ranks of the resilient communicator. If a rank fails while others are still at work, this recovers like
+ * any other call; a rank that fails after all others have called this is not replaced.
  */
 int Fenix_Finalize(void);
 
+/* ======== Groups ========
+ * A data group is a communicator with members, a redundancy policy and snapshots. */
+
 /**
- * Creates a data group, or, if the group exists, creates it again on a repaired communicator.
+ * Creates a data group; after a failure, attaches it to the repaired communicator.
  *
- * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the
- * latest (-1: all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank
- * keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. If the environment variable
- * STANCHION_TOPOLOGY is set, the sets are placed by the failure domains that it names, as with
- * STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank separation is then not looked at. A group that existed keeps
- * its sets, its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
- * Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
+ * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the latest (-1:
+ * all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank keeps a copy, or
+ * {5, rank separation, set size}: sets of ranks keep parity. If the environment variable STANCHION_TOPOLOGY is set, the
+ * sets are placed by the failure domains that it names, as with STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank
+ * separation is then ignored. A group that existed keeps its sets, its members and the snapshots that all surviving
+ * ranks hold; new ranks get theirs by Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
  *
  * # Returns
- * 0; FENIX_ERROR_INVALID_TIMESTAMP, FENIX_ERROR_INVALID_DEPTH; FENIX_ERROR_GROUP_CREATE if the policy can not
- * be had or the ranks differ in what they ask for.
+ * 0; FENIX_ERROR_INVALID_TIMESTAMP, FENIX_ERROR_INVALID_DEPTH; FENIX_ERROR_GROUP_CREATE if the policy is impossible
+ * here or the ranks' arguments differ.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
@@ -215,108 +214,34 @@ int Fenix_Data_group_create(int group_id,
                             int *flag);
 
 /**
- * Makes `buffer` a member of the group: `count` elements, which may differ from rank to rank. `datatype` may
- * have holes and may be freed afterwards. A member that came back after a failure may be created once more,
- * to give it a buffer and a datatype.
- *
- * # Returns
- * 0; FENIX_ERROR_INVALID_GROUPID; FENIX_ERROR_INVALID_MEMBERID if there is such a member;
- * FENIX_ERROR_MEMBER_CREATE for a negative count or no datatype.
+ * Gets how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation} or
+ * {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
  */
-int Fenix_Data_member_create(int group_id, int member_id, void *buffer, int count, MPI_Datatype datatype);
+int Fenix_Data_group_get_redundancy_policy(int group_id, int *policy_name, void *policy_value, int *flag);
 
 /**
- * Tells how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation}
- * or {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
- */
-int Fenix_Data_group_get_redundancy_policy(int group_id,
-                                           int *policy_name,
-                                           void *policy_value,
-                                           int *flag);
-
-/**
- * A subset of `num_blocks` blocks of elements: the first from `start_offset` to `end_offset`, both included,
- * each further one `stride` elements on. To be given to Fenix_Data_subset_delete.
- */
-int Fenix_Data_subset_create(int num_blocks,
-                             int start_offset,
-                             int end_offset,
-                             int stride,
-                             Fenix_Data_subset *subset_specifier);
-
-/**
- * A subset of `num_blocks` blocks of elements, each from a start to an end, both included. To be given to
- * Fenix_Data_subset_delete.
- */
-int Fenix_Data_subset_createv(int num_blocks,
-                              int *array_start_offsets,
-                              int *array_end_offsets,
-                              Fenix_Data_subset *subset_specifier);
-
-/**
- * Frees what a subset holds; to do so again does no harm.
- */
-int Fenix_Data_subset_delete(Fenix_Data_subset *subset_specifier);
-
-/**
- * The number of members that this rank knows.
+ * Counts the members that this rank knows.
  */
 int Fenix_Data_group_get_number_of_members(int group_id, int *number_of_members);
 
 /**
- * The id of the member at `position`: members are in the order of their ids, the first is at 0.
+ * Gets the id of the member at `position`, from 0: members are in the order of their ids.
  */
 int Fenix_Data_group_get_member_at_position(int group_id, int *member_id, int position);
 
 /**
- * The number of snapshots that this rank has.
+ * Counts the snapshots that this rank has.
  */
 int Fenix_Data_group_get_number_of_snapshots(int group_id, int *number_of_snapshots);
 
 /**
- * The time stamp of the snapshot at `position`: the newest is at 0.
+ * Gets the time stamp of the snapshot at `position`: the newest is at 0.
  */
 int Fenix_Data_group_get_snapshot_at_position(int group_id, int position, int *time_stamp);
 
 /**
- * Tells an attribute of a member: the buffer (`void*`), the count (`int`), the datatype (`MPI_Datatype`; a
- * derived one belongs to the library and lives as long as the member), or the packed size of an element in
- * bytes (`int`). Count and size are those of rank `source_rank` of the group, or of this rank if that is
- * negative; the other two are always those of this rank. `flag` gets 1 if there is a value: a member that
- * came back after a failure has no buffer and no datatype until it is given them.
- *
- * # Returns
- * 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE for a rank that is not in the
- * group.
- *
- * # Collective
- * For count and size with a `source_rank` that is not negative: called by all ranks of the group, each of
- * which may ask another rank. All return the same code.
- */
-int Fenix_Data_member_attr_get(int group_id,
-                               int member_id,
-                               int attributename,
-                               void *attributevalue,
-                               int *flag,
-                               int source_rank);
-
-/**
- * Changes an attribute of a member on this rank: the buffer (`attribute_value` is its address), the count
- * (pointer to an `int`) or the datatype (pointer to an `MPI_Datatype`). What was stored before stays as it
- * was. `flag` gets 1 if the attribute was changed.
- *
- * # Returns
- * 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE, which the size gives always.
- */
-int Fenix_Data_member_attr_set(int group_id,
-                               int member_id,
-                               int attribute_name,
-                               void *attribute_value,
-                               int *flag);
-
-/**
- * Deletes the snapshot with the time stamp, on this rank. FENIX_DATA_SNAPSHOT_LATEST is the newest one,
- * FENIX_DATA_SNAPSHOT_ALL stands for all unless a snapshot has that number as its time stamp.
+ * Deletes the snapshot with the time stamp, on this rank. FENIX_DATA_SNAPSHOT_LATEST is the newest one;
+ * FENIX_DATA_SNAPSHOT_ALL stands for all, unless a snapshot has that number as its time stamp.
  *
  * # Returns
  * 0; FENIX_ERROR_INVALID_TIMESTAMP if there is no such snapshot.
@@ -328,17 +253,103 @@ int Fenix_Data_snapshot_delete(int group_id, int time_stamp);
  */
 int Fenix_Data_group_delete(int group_id);
 
+/* ======== Members ========
+ * A member of a data group is a buffer on every rank, which is stored and restored as a whole or in parts. */
+
+/**
+ * Makes `buffer` a member of the group: `count` elements, which may differ from rank to rank. `datatype` may have holes
+ * and may be freed afterwards. A member that came back after a failure may be created once more, to give it a buffer and
+ * a datatype.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_INVALID_GROUPID; FENIX_ERROR_INVALID_MEMBERID if there is such a member; FENIX_ERROR_MEMBER_CREATE for a
+ * negative count or no datatype.
+ */
+int Fenix_Data_member_create(int group_id,
+                             int member_id,
+                             void *buffer,
+                             int count,
+                             MPI_Datatype datatype);
+
+/**
+ * Gets an attribute of a member: the buffer (`void*`), the count (`int`), the datatype (`MPI_Datatype`; a derived one
+ * belongs to the library and lives as long as the member), or the packed size of an element in bytes (`int`). Count and
+ * size are those of rank `source_rank` of the group, or of this rank if that is negative; the other two are always those
+ * of this rank. `flag` gets 1 if there is a value: a member that came back after a failure has no buffer and no datatype
+ * until it is given them.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE for a rank that is not in the group.
+ *
+ * # Collective
+ * For count and size with a `source_rank` that is not negative: called by all ranks of the group, each of which may ask
+ * another rank. All return the same code.
+ */
+int Fenix_Data_member_attr_get(int group_id,
+                               int member_id,
+                               int attributename,
+                               void *attributevalue,
+                               int *flag,
+                               int source_rank);
+
+/**
+ * Changes an attribute of a member on this rank: the buffer (`attribute_value` is its address), the count (pointer to an
+ * `int`) or the datatype (pointer to an `MPI_Datatype`). Snapshots stay as they are. `flag` gets 1 if the attribute was
+ * changed.
+ *
+ * # Returns
+ * 0; FENIX_ERROR_INVALID_ATTRIBUTE_NAME; FENIX_ERROR_INVALID_ATTRIBUTE_VALUE, which the size always gives.
+ */
+int Fenix_Data_member_attr_set(int group_id,
+                               int member_id,
+                               int attribute_name,
+                               void *attribute_value,
+                               int *flag);
+
 /**
  * Deletes a member and what was stored of it, on this rank. All ranks of the group should do so.
  */
 int Fenix_Data_member_delete(int group_id, int member_id);
+
+/* ======== Subsets ========
+ * A subset names elements of a member. Offsets count elements; a block goes from its start to its end, both included. */
+
+/**
+ * Makes a subset of `num_blocks` blocks: the first from `start_offset` to `end_offset`, each further one `stride`
+ * elements on. Free it with Fenix_Data_subset_delete.
+ */
+int Fenix_Data_subset_create(int num_blocks,
+                             int start_offset,
+                             int end_offset,
+                             int stride,
+                             Fenix_Data_subset *subset_specifier);
+
+/**
+ * Makes a subset of `num_blocks` blocks, each with a start and an end. Free it with Fenix_Data_subset_delete.
+ */
+int Fenix_Data_subset_createv(int num_blocks,
+                              int *array_start_offsets,
+                              int *array_end_offsets,
+                              Fenix_Data_subset *subset_specifier);
+
+/**
+ * Frees what a subset holds. Freeing it again does no harm.
+ */
+int Fenix_Data_subset_delete(Fenix_Data_subset *subset_specifier);
+
+/* All elements of a member, and none. */
+extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
+extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
+
+/* ======== Store ========
+ * Copy members into the snapshot that the next commit makes, and protect the copy. */
 
 /**
  * Stores the elements of `subset_specifier` of a member into the snapshot that the next commit makes;
  * FENIX_DATA_MEMBER_ALL stores all members, unless a member has that number as its id.
  *
  * # Returns
- * 0; FENIX_ERROR_INVALID_GROUPID, FENIX_ERROR_INVALID_MEMBERID, or the error of a subset that is none.
+ * 0; FENIX_ERROR_INVALID_GROUPID, FENIX_ERROR_INVALID_MEMBERID, or the error of an invalid subset.
  *
  * # Collective
  * Called by all ranks of the group; counts and subsets may differ from rank to rank.
@@ -354,17 +365,13 @@ int Fenix_Data_member_store(int group_id, int member_id, Fenix_Data_subset subse
 int Fenix_Data_member_storev(int group_id, int member_id, Fenix_Data_subset subset_specifier);
 
 /**
- * As Fenix_Data_member_store, but only copies the elements and lets the rest go on in the background: the
- * buffer may be changed at once. `request` is for Fenix_Data_wait and Fenix_Data_test; a commit waits for
- * all stores.
+ * As Fenix_Data_member_store, but only copies the elements; the rest goes on in the background, and the buffer may be
+ * changed at once. `request` is for Fenix_Data_wait and Fenix_Data_test; a commit waits for all stores.
  *
  * # Collective
  * Called by all ranks of the group; counts and subsets may differ from rank to rank.
  */
-int Fenix_Data_member_istore(int group_id,
-                             int member_id,
-                             Fenix_Data_subset subset_specifier,
-                             Fenix_Request *request);
+int Fenix_Data_member_istore(int group_id, int member_id, Fenix_Data_subset subset_specifier, Fenix_Request *request);
 
 /**
  * As Fenix_Data_member_istore.
@@ -372,14 +379,11 @@ int Fenix_Data_member_istore(int group_id,
  * # Collective
  * Called by all ranks of the group; counts and subsets may differ from rank to rank.
  */
-int Fenix_Data_member_istorev(int group_id,
-                              int member_id,
-                              Fenix_Data_subset subset_specifier,
-                              Fenix_Request *request);
+int Fenix_Data_member_istorev(int group_id, int member_id, Fenix_Data_subset subset_specifier, Fenix_Request *request);
 
 /**
- * Waits until a store that Fenix_Data_member_istore has started has ended; a request that has ended, or
- * that is none, is fine too.
+ * Waits for the end of a store that Fenix_Data_member_istore has started. A request that has ended, or a null request, is
+ * fine.
  *
  * # Returns
  * 0; FENIX_ERROR_DATA_WAIT for what is no request, or one that a failure has ended.
@@ -390,26 +394,28 @@ int Fenix_Data_member_istorev(int group_id,
 int Fenix_Data_wait(Fenix_Request request);
 
 /**
- * As Fenix_Data_wait without waiting: `flag` gets 1 if the store has ended, else 0. Each call moves stores
- * on.
+ * As Fenix_Data_wait without waiting: `flag` gets 1 if the store has ended, else 0. Each call moves stores on.
  */
 int Fenix_Data_test(Fenix_Request request, int *flag);
 
+/* ======== Commit ========
+ * Make what was stored a snapshot. */
+
 /**
- * Makes what was stored a snapshot, on this rank; waits for stores that are under way. `time_stamp` gets its
- * time stamp; it may be NULL.
+ * Makes what was stored a snapshot, on this rank; waits for stores that are under way. `time_stamp` gets the time stamp
+ * of the snapshot; it may be NULL.
  */
 int Fenix_Data_commit(int group_id, int *time_stamp);
 
 /**
- * As Fenix_Data_commit on all ranks of the group or on none: the commit happens if all of them that live have
- * come this far. (A group of only some ranks of the resilient communicator: if a rank fails meanwhile, some may
- * have committed; Fenix_Data_group_create then goes back to what all have.)
+ * As Fenix_Data_commit on all ranks of the group or on none: the commit happens if all ranks that live have called this.
+ * (In a group of only some ranks of the resilient communicator, some may have committed if a rank fails meanwhile;
+ * Fenix_Data_group_create then goes back to the last snapshot that all have.)
  *
  * # Returns
- * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, or a store since the last
- * commit has failed on some ranks and was not repeated, so that nothing was committed; FENIX_ERROR_CANCELLED if the commit happened, but a rank has failed. After a failure a recovery has
- * come between: a program that resumes at Fenix_Init does not get here.
+ * 0; FENIX_ERROR_COMMIT_BARRIER if other ranks are recovering from a failure already, or a store since the last commit has
+ * failed on some ranks and was not repeated: nothing was committed; FENIX_ERROR_CANCELLED if the commit happened, but a
+ * rank has failed. After a failure a recovery has come between: a program that resumes at Fenix_Init does not get here.
  *
  * # Collective
  * Called by all ranks of the group.
@@ -425,17 +431,20 @@ int Fenix_Data_commit_barrier(int group_id,
  */
 int Fenix_Data_barrier(int group_id);
 
+/* ======== Restore ========
+ * Write the elements of a snapshot into a buffer, and rebuild what ranks have lost. */
+
 /**
- * Brings a member back: rebuilds what ranks have lost of it, then writes its elements below `max_count` to
- * `target_buffer`, as they were in the newest snapshot that is not newer than `time_stamp`
- * (FENIX_DATA_SNAPSHOT_LATEST: the newest of all) or, where that lacks them, in older ones. A `target_buffer` of NULL only rebuilds. `found_data` gets the
- * elements that were found, to be given to Fenix_Data_subset_delete; it may be NULL. Holes of the datatype
- * are left alone; a member of which this rank knows no datatype is written without holes.
+ * Restores a member: rebuilds what ranks have lost of it, then writes its elements below `max_count` to `target_buffer`,
+ * as they were in the newest snapshot that is not newer than `time_stamp` (FENIX_DATA_SNAPSHOT_LATEST: the newest of all)
+ * or, where that lacks them, in older ones. A `target_buffer` of NULL only rebuilds. `found_data` gets the elements that
+ * were found, to be freed with Fenix_Data_subset_delete; it may be NULL. Holes of the datatype are left alone; a member
+ * of which this rank knows no datatype is written without holes.
  *
  * # Returns
- * 0; FENIX_WARNING_PARTIAL_RESTORE if a rank did not get all elements; FENIX_ERROR_NODATA_FOUND if nothing was
- * committed or more ranks were lost than the policy protects, and then no buffer is touched;
- * FENIX_ERROR_INVALID_TIMESTAMP, FENIX_ERROR_INVALID_MEMBERID.
+ * 0; FENIX_WARNING_PARTIAL_RESTORE if a rank did not get all elements; FENIX_ERROR_NODATA_FOUND if nothing was committed
+ * or more ranks were lost than the policy protects, and then no buffer is touched; FENIX_ERROR_INVALID_TIMESTAMP,
+ * FENIX_ERROR_INVALID_MEMBERID.
  *
  * # Collective
  * Called by all ranks of the group, which all return the same code.
@@ -448,8 +457,8 @@ int Fenix_Data_member_restore(int group_id,
                               Fenix_Data_subset *found_data);
 
 /**
- * As Fenix_Data_member_restore from what this rank has itself: nothing is rebuilt. A `target_buffer` of NULL
- * only tells what would be found.
+ * As Fenix_Data_member_restore from what this rank holds itself: rebuilds nothing. A `target_buffer` of NULL only tells
+ * what would be found.
  */
 int Fenix_Data_member_lrestore(int group_id,
                                int member_id,
@@ -459,8 +468,8 @@ int Fenix_Data_member_lrestore(int group_id,
                                Fenix_Data_subset *found_data);
 
 /**
- * As Fenix_Data_member_restore, but gets the elements that rank `source_rank` of the group stored; each rank
- * may name another one.
+ * As Fenix_Data_member_restore, but gets the elements that rank `source_rank` of the group stored; each rank may name
+ * another one.
  *
  * # Collective
  * Called by all ranks of the group, which all return the same code.

@@ -17,8 +17,8 @@ extern "C" {
 #define __FENIX_SUBSET_CREATEV 4
 #define __FENIX_SUBSET_UNDEFINED -1
 
-/* Elements of a member: blocks from a start to an end, both included, each of which comes num_repeats times
- * more, stride elements further on every time. */
+/* Elements of a member: blocks from a start to an end, both included, each repeated num_repeats times more,
+ * stride elements further on each time. */
 typedef struct {
   int num_blocks;
   int* start_offsets;
@@ -29,8 +29,8 @@ typedef struct {
 } Fenix_Data_subset;
 
 /**
- * Makes `output` a new subset with the elements of both, to be given to Fenix_Data_subset_delete. If one
- * of them is no subset, neither is `output`.
+ * Makes `output` a new subset with the elements of both, to be freed with Fenix_Data_subset_delete. If one of the two is
+ * invalid, so is `output`.
  */
 void __fenix_data_subset_merge(Fenix_Data_subset *first_subset,
                                Fenix_Data_subset *second_subset,

@@ -20,26 +20,25 @@ typedef enum {
 } kvtree_exchange_enum;
 
 /**
- * Sends the tree to `rank`, which calls kvtree_recv. Nothing is sent to MPI_PROC_NULL.
+ * Sends the tree to `rank`, which calls kvtree_recv. To MPI_PROC_NULL it sends nothing.
  */
 int kvtree_send(const kvtree *hash, int rank, MPI_Comm comm);
 
 /**
- * Receives the tree that `rank` sends; what `hash` held is deleted. From MPI_PROC_NULL comes an empty
- * tree.
+ * Replaces `hash` by the tree that `rank` sends. From MPI_PROC_NULL comes an empty tree.
  */
 int kvtree_recv(kvtree *hash, int rank, MPI_Comm comm);
 
 /**
- * Sends one tree and receives another at the same time; either rank may be MPI_PROC_NULL.
+ * Sends one tree and receives another at the same time. Either rank may be MPI_PROC_NULL.
  */
 int kvtree_sendrecv(const kvtree *hash_send, int rank_send, kvtree *hash_recv, int rank_recv, MPI_Comm comm);
 
 /**
- * Gives the tree of `root` to all other ranks; what `hash` held there is deleted.
+ * Broadcasts the tree of `root`: it replaces `hash` on all other ranks.
  *
  * # Collective
- * Called by all ranks of `comm`, which all return the same code. They must name the same root.
+ * Called by all ranks of `comm` with the same root; all return the same code.
  */
 int kvtree_bcast(kvtree *hash, int root, MPI_Comm comm);
 
@@ -49,8 +48,8 @@ int kvtree_bcast(kvtree *hash, int root, MPI_Comm comm);
 int kvtree_exchange_sendq(kvtree *send_hash, int rank, const kvtree *msg);
 
 /**
- * Sends what stands below each rank's number in `hash_send` to that rank; what a rank sent to this one
- * is merged into `hash_recv` below that rank's number.
+ * Sends the tree below each rank's number in `hash_send` to that rank, and merges what other ranks sent to this one
+ * into `hash_recv` below their numbers.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
@@ -58,7 +57,7 @@ int kvtree_exchange_sendq(kvtree *send_hash, int rank, const kvtree *msg);
 int kvtree_exchange(const kvtree *hash_send, kvtree *hash_recv, MPI_Comm comm);
 
 /**
- * As kvtree_exchange; `direction` only decides in which order received trees stand.
+ * As kvtree_exchange; `direction` only decides the order of the received trees.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
@@ -72,13 +71,13 @@ int kvtree_exchange_direction(const kvtree *hash_send,
  * Writes the trees of all ranks to a few files whose names begin with `prefix`.
  *
  * # Collective
- * Called by all ranks of `comm`, which all return the same code. Files that an earlier call wrote
- * under the same prefix are replaced only after all ranks have written theirs to the disk.
+ * Called by all ranks of `comm`, which all return the same code. Files of an earlier call with the same prefix are
+ * replaced only after all ranks have synced theirs.
  */
 int kvtree_write_gather(const char *prefix, kvtree *data, MPI_Comm comm);
 
 /**
- * Reads what kvtree_write_gather wrote on as many ranks; each rank's own is merged into its `data`.
+ * Reads what kvtree_write_gather wrote on as many ranks, and merges each rank's tree into its `data`.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.

@@ -2,7 +2,7 @@
  *
  * Values of C types below a key. Setters replace all values of the key, and succeed without doing
  * anything when the tree or the key is NULL. Getters fail, and leave the output as it is, when the tree
- * or the key is NULL, the key is not set, or it has not exactly one value.
+ * or the key is NULL, the key is not set, or it does not have exactly one value.
  *
  * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree_util.h and src/capi/kvtree_util.rs. */
 #ifndef KVTREE_UTIL_H
@@ -23,7 +23,7 @@ extern "C" {
 int kvtree_util_set_bytecount(kvtree *hash, const char *key, unsigned long count);
 
 /**
- * Sets a CRC-32; only its lower 32 bits count.
+ * Sets a CRC-32: the lower 32 bits of `crc`.
  */
 int kvtree_util_set_crc32(kvtree *hash, const char *key, uLong crc);
 
@@ -53,7 +53,7 @@ int kvtree_util_set_int64(kvtree *hash, const char *key, int64_t value);
 int kvtree_util_set_double(kvtree *hash, const char *key, double value);
 
 /**
- * Sets an address, which only means something in this process.
+ * Sets an address, which has a meaning in this process only.
  */
 int kvtree_util_set_ptr(kvtree *hash, const char *key, void *ptr);
 
@@ -68,7 +68,7 @@ int kvtree_util_get_bytecount(const kvtree *hash, const char *key, unsigned long
 int kvtree_util_get_crc32(const kvtree *hash, const char *key, uLong *val);
 
 /**
- * Gets an int: the first value, however many there are.
+ * Gets an int: the first value of the key if it has several.
  */
 int kvtree_util_get_int(const kvtree *hash, const char *key, int *value);
 
@@ -78,7 +78,7 @@ int kvtree_util_get_int(const kvtree *hash, const char *key, int *value);
 int kvtree_util_get_unsigned_long(const kvtree *hash, const char *key, unsigned long *value);
 
 /**
- * Gets a string, which stays with the tree.
+ * Gets a string, which stays in the tree.
  */
 int kvtree_util_get_str(const kvtree *hash, const char *key, char **value);
 

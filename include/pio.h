@@ -4,12 +4,12 @@
  * PIOs whose binaries differ, SCORPIO 2.0 and NCAR ParallelIO 2.7: STANCHION_PIO_NCAR says which of them the
  * library was configured for (-DSTANCHION_PIO_ABI).
  *
- * Functions return PIO_NOERR or another number, unless it says otherwise; stanchion_last_error() in stanchion.h
- * then tells why. All functions that take an ncid, unless it says otherwise, and those that say so are collective:
- * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
- * communicator. Out-arguments of inquiries may be NULL.
+ * Functions return PIO_NOERR or an error code, unless stated otherwise; stanchion_last_error() in stanchion.h then
+ * tells why. Functions that take an ncid, unless stated otherwise, and those that say so are collective: called by
+ * all ranks of the I/O system, which all return the same code. They use a private duplicate of the communicator.
+ * Output arguments may be NULL.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/*.rs. */
 #ifndef STANCHION_PIO_H
 #define STANCHION_PIO_H
 
@@ -24,7 +24,7 @@
 
 #include "mpi.h"
 
-/* Programs expect the NC_ names from here; no name below needs them. */
+/* Programs expect the NC_ names from this header; no name below needs them. */
 #if defined(__has_include)
 #if __has_include(<netcdf.h>)
 #include <netcdf.h>
@@ -131,7 +131,7 @@ enum PIO_REARRANGERS {
 #endif
 };
 
-/* What becomes of errors; the code is returned on all ranks in all cases. */
+/* How errors are reported; the code is returned on all ranks in all cases. */
 enum PIO_ERROR_HANDLERS {
   PIO_INTERNAL_ERROR = -51, /**< a message as well, from the rank that failed */
   PIO_BCAST_ERROR    = -52,
@@ -261,7 +261,7 @@ typedef struct rearr_opt {
 #endif
 #define PIO_EBADREARR (-502)
 
-/* What unwritten places hold. */
+/* Default fill values. */
 #define PIO_FILL_BYTE   ((signed char)-127)
 #define PIO_FILL_CHAR   ((char)0)
 #define PIO_FILL_SHORT  ((short)-32767)
@@ -296,9 +296,12 @@ typedef struct rearr_opt {
 #define DECOMP_C_ORDER_STR          "C"
 #define DECOMP_FORTRAN_ORDER_STR    "Fortran"
 
+/* ======== I/O systems ========
+ * Their ranks, error handling and settings. */
+
 /**
- * Makes an I/O system of all ranks of `comp_comm`. I/O tasks are `num_iotasks` of them: rank `base` and every
- * `stride`-th after it. `rearr` is for the decompositions that ask for no other rearranger.
+ * Makes an I/O system of all ranks of `comp_comm`. Its I/O tasks are `num_iotasks` of them: rank `base` and every
+ * `stride`-th after it. `rearr` is the rearranger of decompositions that ask for no other.
  *
  * # Returns
  * PIO_NOERR, and the id in `iosysidp`; PIO_EINVAL if so many I/O tasks do not fit.
@@ -309,11 +312,8 @@ typedef struct rearr_opt {
 int PIOc_Init_Intracomm(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);
 
 /**
- * As PIOc_Init_Intracomm with the communicator as Fortran has it, and the options of PIOc_set_rearr_opts
- * unless `rearr_opts` is NULL.
- *
- * # Collective
- * As PIOc_Init_Intracomm.
+ * As PIOc_Init_Intracomm with the communicator as Fortran has it, and the options of PIOc_set_rearr_opts unless
+ * `rearr_opts` is NULL.
  */
 int PIOc_Init_Intracomm_from_F90(int f90_comp_comm,
                                  int num_iotasks,
@@ -324,7 +324,7 @@ int PIOc_Init_Intracomm_from_F90(int f90_comp_comm,
                                  int *iosysidp);
 
 /**
- * Ends an I/O system. Its decompositions are freed; files that are still open are written out and closed.
+ * Ends an I/O system: frees its decompositions, and flushes and closes files that are still open.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
@@ -333,55 +333,46 @@ int PIOc_finalize(int iosysid);
 
 /**
  * As PIOc_finalize.
- *
- * # Collective
- * As PIOc_finalize.
  */
 int PIOc_free_iosystem(int iosysid);
 
 /**
- * The number of I/O tasks. `numiotasks` may be NULL.
+ * Gets the number of I/O tasks.
  */
 int PIOc_get_numiotasks(int iosysid, int *numiotasks);
 
 /**
- * Whether this rank is an I/O task. `ioproc` may be NULL.
+ * Tells whether this rank is an I/O task.
  */
 int PIOc_iam_iotask(int iosysid, bool *ioproc);
 
 /**
- * The number of this rank among the I/O tasks, or -1. `iorank` may be NULL.
+ * Gets the number of this rank among the I/O tasks, or -1.
  */
 int PIOc_iotask_rank(int iosysid, int *iorank);
 
 /**
- * Whether there is such an I/O system. `active` may be NULL.
- *
- * # Returns
- * PIO_NOERR in any case.
+ * Tells whether there is such an I/O system. Always returns PIO_NOERR.
  */
 int PIOc_iosystem_is_active(int iosysid, bool *active);
 
 /**
- * The I/O system of an open file.
- *
- * # Returns
- * Its id; PIO_EBADID if there is no such file.
+ * Returns the id of the I/O system of an open file; PIO_EBADID if there is no such file.
  */
 int PIOc_get_iosystem(int ncid);
 
 /**
- * Says what becomes of errors: PIO_INTERNAL_ERROR (a message from the rank that failed), PIO_BCAST_ERROR or
- * PIO_RETURN_ERROR; the code is returned on all ranks in all cases. PIO_DEFAULT as `iosysid` is for I/O
- * systems to come and for calls that belong to none.
+ * Sets what is done about errors: PIO_INTERNAL_ERROR (a message from the rank that failed), PIO_BCAST_ERROR or
+ * PIO_RETURN_ERROR; the code is returned on all ranks in all cases. PIO_DEFAULT as `iosysid` is for I/O systems to come
+ * and for calls that belong to none.
  *
  * # Returns
- * The method until now; PIO_EBADID or PIO_EINVAL.
+ * The previous method; PIO_EBADID or PIO_EINVAL.
  */
 int PIOc_Set_IOSystem_Error_Handling(int iosysid, int method);
 
 /**
- * As PIOc_Set_IOSystem_Error_Handling, with the method until now in `old_method`, which may be NULL.
+ * As PIOc_Set_IOSystem_Error_Handling, with the previous method in `old_method`, which may be NULL.
  *
  * # Returns
  * PIO_NOERR, PIO_EBADID or PIO_EINVAL.
@@ -392,15 +383,14 @@ int PIOc_set_iosystem_error_handling(int iosysid, int method, int *old_method);
  * As PIOc_Set_IOSystem_Error_Handling for the I/O system of an open file.
  *
  * # Returns
- * The method until now; PIO_EBADID or PIO_EINVAL.
+ * The previous method; PIO_EBADID or PIO_EINVAL.
  */
 int PIOc_Set_File_Error_Handling(int ncid, int method);
 
 /**
- * How data move between ranks and I/O tasks. With PIO_REARR_COMM_P2P, in the directions that `fcd` names,
- * at most `max_pend_req` messages are under way at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number),
- * a sender waits until it is asked (`hs`) and does not wait for its messages one by one (`isend`). Otherwise all
- * messages are under way at once.
+ * Sets how data move between ranks and I/O tasks. With PIO_REARR_COMM_P2P, in the directions that `fcd` names, at most
+ * `max_pend_req` messages are pending at once (PIO_REARR_COMM_UNLIMITED_PEND_REQ and 0: any number), a sender waits for a
+ * handshake (`hs`), and sends do not block (`isend`). Otherwise all messages are pending at once.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
@@ -416,19 +406,21 @@ int PIOc_set_rearr_opts(int iosysid,
                         int max_pend_req_i2c);
 
 /**
- * Gives a hint to MPI-IO for files that are created or opened from now on. Not collective.
+ * Sets a hint of MPI-IO for files that are created or opened from now on. Not collective.
  */
 int PIOc_set_hint(int iosysid, const char *hint, const char *hintval);
 
+/* ======== Decompositions ========
+ * A decomposition says which elements of an array each rank has: its map. */
+
 /**
- * Makes a decomposition: `compmap` has the places in the array of this rank's elements, counted from 1, 0
- * for an element that is in no file (a hole). The order is free. `rearr` NULL: as the I/O system has it.
+ * Makes a decomposition: `compmap` has the place in the array of each of this rank's elements, counted from 1; 0 is an
+ * element that is in no file (a hole). The order is free. `rearr` is another rearranger than the I/O system's, or NULL.
  * `iostart` and `iocount`, unless NULL, say what this I/O task shall hold (box rearranger only).
  *
  * # Returns
- * PIO_NOERR, and the id in `ioidp`. PIO_EINVAL if an entry is outside of the array, or if an element is in the
- * maps more than once: with the box rearranger always, with the subset rearranger if
- * stanchion_pio_strict asks for it.
+ * PIO_NOERR, and the id in `ioidp`. PIO_EINVAL if an entry is outside of the array, or if an element is in the maps more
+ * than once: always with the box rearranger, with the subset rearranger if stanchion_pio_strict asks for it.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
@@ -446,9 +438,6 @@ int PIOc_InitDecomp(int iosysid,
 
 /**
  * As PIOc_InitDecomp for a decomposition that is only read with: an element may be in the maps many times.
- *
- * # Collective
- * As PIOc_InitDecomp.
  */
 int PIOc_InitDecomp_ReadOnly(int iosysid,
                              int pio_type,
@@ -462,10 +451,7 @@ int PIOc_InitDecomp_ReadOnly(int iosysid,
                              const PIO_Offset *iocount);
 
 /**
- * As PIOc_InitDecomp with places counted from 0 and -1 for a hole; `rearranger` 0: as the I/O system has it.
- *
- * # Collective
- * As PIOc_InitDecomp.
+ * As PIOc_InitDecomp with places counted from 0 and -1 for a hole; a `rearranger` of 0 is the I/O system's.
  */
 int PIOc_init_decomp(int iosysid,
                      int pio_type,
@@ -479,8 +465,8 @@ int PIOc_init_decomp(int iosysid,
                      const PIO_Offset *iocount);
 
 /**
- * Makes a decomposition in which this rank has one block of the array: `count` elements from `start` (counted
- * from 0) in each dimension. With the subset rearranger.
+ * Makes a decomposition in which this rank has one block of the array: `count` elements from `start`, counted from 0, in
+ * each dimension. With the subset rearranger.
  *
  * # Collective
  * As PIOc_InitDecomp.
@@ -494,7 +480,7 @@ int PIOc_InitDecomp_bc(int iosysid,
                        int *ioidp);
 
 /**
- * Frees a decomposition. What was handed to PIOc_write_darray with it is still written.
+ * Frees a decomposition. Data that PIOc_write_darray has buffered with it are still written.
  *
  * # Collective
  * Called by all ranks of the I/O system.
@@ -502,41 +488,33 @@ int PIOc_InitDecomp_bc(int iosysid,
 int PIOc_freedecomp(int iosysid, int ioid);
 
 /**
- * The length of this rank's map.
- *
- * # Returns
- * The length; PIO_EBADID if there is no such decomposition.
+ * Returns the length of this rank's map; PIO_EBADID if there is no such decomposition.
  */
 int PIOc_get_local_array_size(int ioid);
 
 /**
- * Sets the fewest bytes that an I/O task is used for by the box rearranger, for decompositions that are made
- * from now on. To be the same on all ranks. Ignored if not positive.
+ * Sets the fewest bytes for which the box rearranger uses another I/O task, for decompositions that are made from now on.
+ * It must be the same on all ranks. Ignored if not positive.
  */
 int PIOc_set_blocksize(int newblocksize);
+
+/* ======== Maps ========
+ * Decompositions in files: text files of maps, and netCDF files. */
 
 /**
  * Reads this rank's map from a text file of PIOc_writemap. There may be more ranks than wrote it.
  *
  * # Returns
- * PIO_NOERR; the dimensions in `gdims` and the map in `map`, both to be given to free(), their lengths in `ndims`
- * and `fmaplen`.
+ * PIO_NOERR; the dimensions in `gdims` and the map in `map`, both malloc'ed for the caller to free, their lengths in
+ * `ndims` and `fmaplen`.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
  */
-int PIOc_readmap(const char *file,
-                 int *ndims,
-                 int **gdims,
-                 PIO_Offset *fmaplen,
-                 PIO_Offset **map,
-                 MPI_Comm comm);
+int PIOc_readmap(const char *file, int *ndims, int **gdims, PIO_Offset *fmaplen, PIO_Offset **map, MPI_Comm comm);
 
 /**
  * As PIOc_readmap with the communicator as Fortran has it.
- *
- * # Collective
- * As PIOc_readmap.
  */
 int PIOc_readmap_from_f90(const char *file,
                           int *ndims,
@@ -547,7 +525,7 @@ int PIOc_readmap_from_f90(const char *file,
 
 #if STANCHION_PIO_NCAR
 /**
- * Writes the maps of all ranks into a text file, which changes at once or not at all.
+ * Writes the maps of all ranks into a text file, which is replaced atomically.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
@@ -562,7 +540,7 @@ int PIOc_writemap(const char *file,
 
 #if !STANCHION_PIO_NCAR
 /**
- * Writes the maps of all ranks into a text file, which changes at once or not at all. `ioid` is noted there.
+ * Writes the maps of all ranks into a text file, which is replaced atomically and records `ioid`.
  *
  * # Collective
  * Called by all ranks of `comm`, which all return the same code.
@@ -579,9 +557,6 @@ int PIOc_writemap(const char *file,
 #if STANCHION_PIO_NCAR
 /**
  * As PIOc_writemap with the communicator as Fortran has it.
- *
- * # Collective
- * As PIOc_writemap.
  */
 int PIOc_writemap_from_f90(const char *file,
                            int ndims,
@@ -594,9 +569,6 @@ int PIOc_writemap_from_f90(const char *file,
 #if !STANCHION_PIO_NCAR
 /**
  * As PIOc_writemap with the communicator as Fortran has it.
- *
- * # Collective
- * As PIOc_writemap.
  */
 int PIOc_writemap_from_f90(const char *file,
                            int ioid,
@@ -631,7 +603,7 @@ int PIOc_write_nc_decomp(int iosysid,
                          int fortran_order);
 
 /**
- * Makes a decomposition of a netCDF file of PIOc_write_nc_decomp, which as many ranks wrote. `title` and `history`
+ * Makes a decomposition from a netCDF file of PIOc_write_nc_decomp, which as many ranks must have written. `title` and `history`
  * have room for PIO_MAX_NAME characters and a NUL; they and `fortran_order` may be NULL.
  *
  * # Returns
@@ -649,9 +621,11 @@ int PIOc_read_nc_decomp(int iosysid,
                         char *history,
                         int *fortran_order);
 
+/* ======== Files ======== */
+
 /**
- * Whether this process can write and read files in that way: the build knows the file library, and it can be loaded, which
- * this call does.
+ * Tells whether this process can use an I/O type: the build knows the file library, and it can be loaded, which this call
+ * does.
  *
  * # Returns
  * 1 or 0.
@@ -659,28 +633,29 @@ int PIOc_read_nc_decomp(int iosysid,
 int PIOc_iotype_available(int iotype);
 
 /**
- * Creates a file. What is not written is not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
+ * Creates a file. Unwritten places are not filled, unless PIOc_set_fill or PIOc_def_var_fill ask for it.
  *
  * # Returns
- * PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or
- * an I/O task cannot load what it needs.
+ * PIO_NOERR, and the id in `ncidp`; PIO_EBADIOTYPE if the library was built without that I/O type, or an I/O task cannot
+ * load the file library.
  *
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
  */
-int PIOc_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode);
+int PIOc_createfile(int iosysid,
+                    int *ncidp,
+                    const int *iotype,
+                    const char *fname,
+                    int mode);
 
 /**
  * As PIOc_createfile with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF, which fills.
- *
- * # Collective
- * As PIOc_createfile.
  */
 int PIOc_create(int iosysid, const char *path, int cmode, int *ncidp);
 
 /**
- * Opens a file, for writing too if `mode` has PIO_WRITE. Where the I/O type does not suit the file, it is opened
- * as PIO_IOTYPE_NETCDF; `iotype` is not changed.
+ * Opens a file, for writing too if `mode` has PIO_WRITE. A file that the I/O type cannot open is opened as
+ * PIO_IOTYPE_NETCDF; `iotype` is not changed.
  *
  * # Returns
  * PIO_NOERR, and the id in `ncidp`.
@@ -688,38 +663,25 @@ int PIOc_create(int iosysid, const char *path, int cmode, int *ncidp);
  * # Collective
  * Called by all ranks of the I/O system, which all return the same code.
  */
-int PIOc_openfile(int iosysid,
-                  int *ncidp,
-                  int *iotype,
-                  const char *fname,
-                  int mode);
+int PIOc_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int mode);
 
 /**
  * As PIOc_openfile with that I/O type only.
- *
- * # Collective
- * As PIOc_openfile.
  */
 int PIOc_openfile2(int iosysid, int *ncidp, int *iotype, const char *fname, int mode);
 
 /**
  * As PIOc_openfile if `retry` is not 0, else as PIOc_openfile2.
- *
- * # Collective
- * As PIOc_openfile.
  */
 int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filename, int mode, int retry);
 
 /**
  * As PIOc_openfile2 with the I/O type in the `mode`: PnetCDF with NC_PNETCDF, else netCDF.
- *
- * # Collective
- * As PIOc_openfile.
  */
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp);
 
 /**
- * Writes what is buffered and closes the file. It is closed even if that fails.
+ * Flushes buffered data and closes the file. It is closed even if that fails.
  */
 int PIOc_closefile(int ncid);
 
@@ -732,22 +694,22 @@ int PIOc_closefile(int ncid);
 int PIOc_deletefile(int iosysid, const char *filename);
 
 /**
- * Writes what is buffered, and what the file library has buffered.
+ * Flushes buffered data, and the buffers of the file library.
  */
 int PIOc_sync(int ncid);
 
 /**
- * Lets dimensions, variables and attributes be changed.
+ * Enters define mode: dimensions, variables and attributes can be changed.
  */
 int PIOc_redef(int ncid);
 
 /**
- * Ends the changes: data can be written and read.
+ * Leaves define mode: data can be written and read.
  */
 int PIOc_enddef(int ncid);
 
 /**
- * Whether there is such an open file. Not collective.
+ * Tells whether there is such an open file. Not collective.
  *
  * # Returns
  * 1 or 0.
@@ -755,198 +717,193 @@ int PIOc_enddef(int ncid);
 int PIOc_File_is_Open(int ncid);
 
 /**
- * Whether what is not written is filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of
- * their own. `old_modep` gets what it was and may be NULL.
+ * Sets whether unwritten places are filled (PIO_FILL) or not (PIO_NOFILL), for variables without a setting of their own.
+ * `old_modep` gets the previous mode.
  */
-int PIOc_set_fill(int ncid, int fillmode, int *old_modep);
+int PIOc_set_fill(int ncid,
+                  int fillmode,
+                  int *old_modep);
 
 /**
- * The number of dimensions, of variables and of attributes of the file itself, and the unlimited dimension or -1.
- * All of them may be NULL.
+ * Gets the number of dimensions, of variables and of global attributes, and the unlimited dimension or -1.
  */
-int PIOc_inq(int ncid,
-             int *ndimsp,
-             int *nvarsp,
-             int *ngattsp,
-             int *unlimdimidp);
+int PIOc_inq(int ncid, int *ndimsp, int *nvarsp, int *ngattsp, int *unlimdimidp);
 
 /**
- * The number of dimensions.
+ * Gets the number of dimensions.
  */
 int PIOc_inq_ndims(int ncid, int *ndimsp);
 
 /**
- * The number of variables.
+ * Gets the number of variables.
  */
 int PIOc_inq_nvars(int ncid, int *nvarsp);
 
 /**
- * The number of attributes of the file itself.
+ * Gets the number of global attributes.
  */
 int PIOc_inq_natts(int ncid, int *ngattsp);
 
 /**
- * The unlimited dimension, or -1.
+ * Gets the unlimited dimension, or -1.
  */
 int PIOc_inq_unlimdim(int ncid, int *unlimdimidp);
 
 /**
- * How many unlimited dimensions there are, and which. Both may be NULL.
+ * Gets the number of unlimited dimensions, and their ids.
  */
 int PIOc_inq_unlimdims(int ncid, int *nunlimdimsp, int *unlimdimidsp);
 
 /**
- * The format of the file, as nc_inq_format numbers it.
+ * Gets the format of the file, as nc_inq_format numbers it.
  */
 int PIOc_inq_format(int ncid, int *formatp);
 
+/* ======== Dimensions ======== */
+
 /**
- * Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its number and may be NULL.
+ * Defines a dimension; PIO_UNLIMITED as `len` lets it grow. `idp` gets its id.
  */
 int PIOc_def_dim(int ncid, const char *name, PIO_Offset len, int *idp);
 
 /**
- * Name and length of a dimension. Both may be NULL; a name has up to PIO_MAX_NAME characters.
+ * Gets name and length of a dimension. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_dim(int ncid, int dimid, char *name, PIO_Offset *lenp);
 
 /**
- * The dimension of that name. `idp` may be NULL.
+ * Gets the id of the dimension of that name.
  */
 int PIOc_inq_dimid(int ncid, const char *name, int *idp);
 
 /**
- * The name of a dimension, of up to PIO_MAX_NAME characters.
+ * Gets the name of a dimension. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_dimname(int ncid, int dimid, char *name);
 
 /**
- * The length of a dimension; of the unlimited one, what it has grown to.
+ * Gets the length of a dimension; of the unlimited one, the number of records.
  */
 int PIOc_inq_dimlen(int ncid, int dimid, PIO_Offset *lenp);
 
 /**
- * Gives a dimension another name.
+ * Renames a dimension.
  */
 int PIOc_rename_dim(int ncid, int dimid, const char *name);
 
+/* ======== Variables ========
+ * What variables are made of, and what they are filled with. */
+
 /**
- * Defines a variable of these dimensions, the slowest first. `varidp` gets its number and may be NULL.
+ * Defines a variable of `ndims` dimensions, the slowest first. `varidp` gets its id.
  */
 int PIOc_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp);
 
 /**
- * The variable of that name. `varidp` may be NULL.
+ * Gets the id of the variable of that name.
  */
 int PIOc_inq_varid(int ncid, const char *name, int *varidp);
 
 #if STANCHION_PIO_NCAR
 /**
- * What a variable is made of. All but the ids may be NULL; a name has up to PIO_MAX_NAME characters.
+ * Gets what a variable is made of. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_var(int ncid, int varid, char *name, nc_type *xtypep, int *ndimsp, int *dimidsp, int *nattsp);
 #endif
 
 #if !STANCHION_PIO_NCAR
 /**
- * What a variable is made of. All but the ids may be NULL; the name is cut to `namelen` bytes with its NUL.
+ * Gets what a variable is made of. The name is cut to `namelen` bytes with its NUL.
  */
-int PIOc_inq_var(int ncid,
-                 int varid,
-                 char *name,
-                 int namelen,
-                 nc_type *xtypep,
-                 int *ndimsp,
-                 int *dimidsp,
-                 int *nattsp);
+int PIOc_inq_var(int ncid, int varid, char *name, int namelen, nc_type *xtypep, int *ndimsp, int *dimidsp, int *nattsp);
 #endif
 
 #if STANCHION_PIO_NCAR
 /**
- * The name of a variable, of up to PIO_MAX_NAME characters.
+ * Gets the name of a variable. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_varname(int ncid, int varid, char *name);
 #endif
 
 #if !STANCHION_PIO_NCAR
 /**
- * The name of a variable, cut to `namelen` bytes with its NUL.
+ * Gets the name of a variable, cut to `namelen` bytes with its NUL.
  */
 int PIOc_inq_varname(int ncid, int varid, char *name, int namelen);
 #endif
 
 /**
- * The type of a variable.
+ * Gets the type of a variable.
  */
 int PIOc_inq_vartype(int ncid, int varid, nc_type *xtypep);
 
 /**
- * The number of a variable's dimensions.
+ * Gets the number of a variable's dimensions.
  */
 int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
 
 /**
- * A variable's dimensions, the slowest first.
+ * Gets the ids of a variable's dimensions, the slowest first.
  */
 int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
 
 /**
- * The number of a variable's attributes.
+ * Gets the number of a variable's attributes.
  */
 int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
 
 /**
- * Gives a variable another name.
+ * Renames a variable.
  */
 int PIOc_rename_var(int ncid, int varid, const char *name);
 
 /**
- * Name and size of a type. Both may be NULL; a name has up to PIO_MAX_NAME characters.
+ * Gets name and size of a type. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_type(int ncid, nc_type xtype, char *name, PIO_Offset *sizep);
 
 /**
- * Says whether places of a variable that are not written are filled (`no_fill` 0) or not (PIO_NOFILL), and
- * with what: one element of the variable's type. It may be NULL where nothing is filled.
+ * Sets whether unwritten places of a variable are filled (`no_fill` 0) or not (PIO_NOFILL), and with what: one element
+ * of the variable's type. It may be NULL where nothing is filled.
  */
 int PIOc_def_var_fill(int ncid, int varid, int no_fill, const void *fill_value);
 
 /**
- * Whether places of a variable that are not written are left alone (`no_fill` 1) or filled (0), and with what.
- * Both may be NULL; `fill_valuep` has room for one element of the variable's type.
+ * Gets whether unwritten places of a variable are left alone (`no_fill` 1) or filled (0), and with what. `fill_valuep`
+ * has room for one element of the variable's type.
  */
-int PIOc_inq_var_fill(int ncid,
-                      int varid,
-                      int *no_fill,
-                      void *fill_valuep);
+int PIOc_inq_var_fill(int ncid, int varid, int *no_fill, void *fill_valuep);
+
+/* ======== Attributes ========
+ * PIO_GLOBAL as `varid` stands for the file itself. */
 
 /**
- * Type and length of an attribute. Both may be NULL.
+ * Gets type and length of an attribute.
  */
 int PIOc_inq_att(int ncid, int varid, const char *name, nc_type *xtypep, PIO_Offset *lenp);
 
 /**
- * The number of elements of an attribute.
+ * Gets the number of elements of an attribute.
  */
 int PIOc_inq_attlen(int ncid, int varid, const char *name, PIO_Offset *lenp);
 
 /**
- * The type of an attribute.
+ * Gets the type of an attribute.
  */
 int PIOc_inq_atttype(int ncid, int varid, const char *name, nc_type *xtypep);
 
 /**
- * The number of the attribute of that name. `idp` may be NULL.
+ * Gets the number of the attribute of that name.
  */
 int PIOc_inq_attid(int ncid, int varid, const char *name, int *idp);
 
 /**
- * The name of the attribute of that number, of up to PIO_MAX_NAME characters. `name` may be NULL.
+ * Gets the name of the attribute of that number. `name` has room for PIO_MAX_NAME characters and a NUL.
  */
 int PIOc_inq_attname(int ncid, int varid, int attnum, char *name);
 
 /**
- * Gives an attribute another name.
+ * Renames an attribute.
  */
 int PIOc_rename_att(int ncid, int varid, const char *name, const char *newname);
 
@@ -956,7 +913,7 @@ int PIOc_rename_att(int ncid, int varid, const char *name, const char *newname);
 int PIOc_del_att(int ncid, int varid, const char *name);
 
 /**
- * Copies an attribute of a variable to another one, perhaps in another file of the same I/O system.
+ * Copies an attribute of a variable to another one, which may be in another file of the same I/O system.
  */
 int PIOc_copy_att(int incid, int ivarid, const char *name, int oncid, int ovarid);
 
@@ -980,6 +937,9 @@ int PIOc_get_att(int ncid, int varid, const char *name, void *ip);
  */
 int PIOc_get_att_text(int ncid, int varid, const char *name, char *ip);
 
+/* ======== Darrays ========
+ * Arrays that are distributed over the ranks by a decomposition. */
+
 /**
  * Sets the record that the next writes and reads of a variable go to, counted from 0. Not collective.
  */
@@ -991,22 +951,17 @@ int PIOc_setframe(int ncid, int varid, int frame);
 int PIOc_advanceframe(int ncid, int varid);
 
 /**
- * Writes an array that is spread over the ranks: this rank's part has `arraylen` elements of the decomposition's
- * type, in the order of its map. It is copied; it is in the file after PIOc_sync or PIOc_closefile. Places of the
- * array that are in no map get `fillvalue`, or if that is NULL the variable's.
+ * Writes a distributed array: this rank's part has `arraylen` elements of the decomposition's type, in the order of its
+ * map. The part is copied; it is in the file after PIOc_sync or PIOc_closefile. Places that are in no rank's map get
+ * `fillvalue`, or the variable's fill value if that is NULL.
  */
-int PIOc_write_darray(int ncid,
-                      int varid,
-                      int ioid,
-                      PIO_Offset arraylen,
-                      const void *array,
-                      const void *fillvalue);
+int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, const void *array, const void *fillvalue);
 
 #if STANCHION_PIO_NCAR
 /**
- * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each.
- * `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
- * for each, as upstream takes it.
+ * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each. `frame`,
+ * unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value for each, as upstream
+ * takes it.
  */
 int PIOc_write_darray_multi(int ncid,
                             const int *varids,
@@ -1021,9 +976,9 @@ int PIOc_write_darray_multi(int ncid,
 
 #if !STANCHION_PIO_NCAR
 /**
- * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each.
- * `frame`, unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value
- * for each, as upstream takes it.
+ * As PIOc_write_darray for `nvars` variables, whose parts follow each other in `array`, `arraylen` elements each. `frame`,
+ * unless NULL, has the record of each. `fillvalue`, unless NULL, points to an array with one value for each, as upstream
+ * takes it.
  */
 int PIOc_write_darray_multi(int ncid,
                             const int *varids,
@@ -1037,7 +992,7 @@ int PIOc_write_darray_multi(int ncid,
 #endif
 
 /**
- * Reads this rank's part of an array: `arraylen` elements of the decomposition's type, at least as many as its
+ * Reads this rank's part of a distributed array: `arraylen` elements of the decomposition's type, at least as many as its
  * map has. Holes keep what they had.
  */
 int PIOc_read_darray(int ncid,
@@ -1047,31 +1002,27 @@ int PIOc_read_darray(int ncid,
                      void *array);
 
 /**
- * Sets how many bytes a rank may buffer of what PIOc_write_darray gave it; more is written at once. To be the same
- * on all ranks. Ignored if negative, and 0 too in the ABI of NCAR.
+ * Sets how many bytes of PIOc_write_darray a rank may buffer before it writes them. The limit must be the same on all
+ * ranks. A negative one is ignored, and 0 too in the ABI of NCAR.
  *
  * # Returns
- * The limit until now.
+ * The previous limit.
  */
 PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit);
 
 /**
  * Writes record `recnum` of a variable as PIOc_setframe and PIOc_write_darray do. The array is as long as the map.
  */
-int PIOc_put_vard(int ncid,
-                  int varid,
-                  int decompid,
-                  PIO_Offset recnum,
-                  const void *buf);
+int PIOc_put_vard(int ncid, int varid, int decompid, PIO_Offset recnum, const void *buf);
 
 /**
  * Reads record `recnum` of a variable as PIOc_setframe and PIOc_read_darray do. The array is as long as the map.
  */
-int PIOc_get_vard(int ncid,
-                  int varid,
-                  int decompid,
-                  PIO_Offset recnum,
-                  void *buf);
+int PIOc_get_vard(int ncid, int varid, int decompid, PIO_Offset recnum, void *buf);
+
+/* ======== Data ========
+ * Variables that are not distributed. All ranks ask for the same part of a variable; the data of the first I/O task are
+ * written, and all ranks get what is read. */
 
 /**
  * Writes a whole variable. The data are of its type, as in all functions without a type in their name.
@@ -1123,23 +1074,27 @@ int PIOc_get_vars(int ncid,
                   const PIO_Offset *stride,
                   void *buf);
 
+/* ======== netCDF-4 ========
+ * Settings of netCDF-4 files, which the library does not write yet: each function returns PIO_ENOTNC4 for a file and
+ * PIO_EBADIOTYPE for an I/O type of netCDF-4. */
+
 /**
- * Sets the cache of chunks for variables of new files. netCDF-4 only, as all functions from here on.
+ * Sets the chunk cache of variables of new files. netCDF-4 only, as all functions of this chapter.
  */
 int PIOc_set_chunk_cache(int iosysid, int iotype, PIO_Offset size, PIO_Offset nelems, float preemption);
 
 /**
- * The cache of chunks for variables of new files. netCDF-4 only.
+ * Gets the chunk cache of variables of new files. netCDF-4 only.
  */
 int PIOc_get_chunk_cache(int iosysid, int iotype, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
 
 /**
- * Sets the cache of chunks of a variable. netCDF-4 only.
+ * Sets the chunk cache of a variable. netCDF-4 only.
  */
 int PIOc_set_var_chunk_cache(int ncid, int varid, PIO_Offset size, PIO_Offset nelems, float preemption);
 
 /**
- * The cache of chunks of a variable. netCDF-4 only.
+ * Gets the chunk cache of a variable. netCDF-4 only.
  */
 int PIOc_get_var_chunk_cache(int ncid, int varid, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
 
@@ -1149,27 +1104,27 @@ int PIOc_get_var_chunk_cache(int ncid, int varid, PIO_Offset *sizep, PIO_Offset 
 int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
 
 /**
- * How a variable is compressed. netCDF-4 only.
+ * Gets how a variable is compressed. netCDF-4 only.
  */
 int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
 
 /**
- * Cuts a variable into chunks. netCDF-4 only.
+ * Sets the chunk sizes of a variable. netCDF-4 only.
  */
 int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp);
 
 /**
- * The chunks of a variable. netCDF-4 only.
+ * Gets the chunk sizes of a variable. netCDF-4 only.
  */
 int PIOc_inq_var_chunking(int ncid, int varid, int *storagep, PIO_Offset *chunksizesp);
 
 /**
- * The order of bytes of a variable. netCDF-4 only.
+ * Sets the byte order of a variable. netCDF-4 only.
  */
 int PIOc_def_var_endian(int ncid, int varid, int endian);
 
 /**
- * The order of bytes of a variable. netCDF-4 only.
+ * Gets the byte order of a variable. netCDF-4 only.
  */
 int PIOc_inq_var_endian(int ncid, int varid, int *endianp);
 
@@ -1184,57 +1139,62 @@ int PIOc_def_var_szip(int ncid, int varid, int options_mask, int pixels_per_bloc
 int PIOc_def_var_zstandard(int ncid, int varid, int level);
 
 /**
- * Whether a variable is compressed with Zstandard. netCDF-4 only.
+ * Tells whether a variable is compressed with Zstandard. netCDF-4 only.
  */
 int PIOc_inq_var_zstandard(int ncid, int varid, int *hasfilterp, int *levelp);
 
 /**
- * Rounds the data of a variable. netCDF-4 only.
+ * Quantizes the data of a variable. netCDF-4 only.
  */
 int PIOc_def_var_quantize(int ncid, int varid, int quantize_mode, int nsd);
 
 /**
- * How the data of a variable are rounded. netCDF-4 only.
+ * Gets how the data of a variable are quantized. netCDF-4 only.
  */
 int PIOc_inq_var_quantize(int ncid, int varid, int *quantize_mode, int *nsdp);
 
 /**
- * Gives a variable a filter. netCDF-4 only.
+ * Adds a filter to a variable. netCDF-4 only.
  */
 int PIOc_def_var_filter(int ncid, int varid, unsigned int id, size_t nparams, unsigned int *params);
 
 /**
- * The filters of a variable. netCDF-4 only.
+ * Gets the filters of a variable. netCDF-4 only.
  */
 int PIOc_inq_var_filter_ids(int ncid, int varid, size_t *nfiltersp, unsigned int *ids);
 
 /**
- * The parameters of a filter of a variable. netCDF-4 only.
+ * Gets the parameters of a filter of a variable. netCDF-4 only.
  */
 int PIOc_inq_var_filter_info(int ncid, int varid, unsigned int id, size_t *nparamsp, unsigned int *params);
 
 /**
- * Whether there is such a filter. netCDF-4 only.
+ * Tells whether there is such a filter. netCDF-4 only.
  */
 int PIOc_inq_filter_avail(int ncid, unsigned int id);
 
+/* ======== Library ========
+ * Meanings of error codes, messages, versions. */
+
 #if STANCHION_PIO_NCAR
 /**
- * What an error code means, in up to PIO_MAX_NAME characters. stanchion_last_error tells more.
+ * Gets the meaning of an error code. `errstr` has room for PIO_MAX_NAME characters and a NUL. stanchion_last_error tells
+ * more.
  */
-int PIOc_strerror(int pioerr, char *errstr);
+int PIOc_strerror(int pioerr,
+                  char *errstr);
 #endif
 
 #if !STANCHION_PIO_NCAR
 /**
- * What an error code means, cut to `errmsg_sz` bytes with the closing NUL. stanchion_last_error tells more.
+ * Gets the meaning of an error code, cut to `errmsg_sz` bytes with the closing NUL. stanchion_last_error tells more.
  */
 int PIOc_strerror(int pioerr, char *errmsg, size_t errmsg_sz);
 #endif
 
 /**
- * Which messages are logged: -1 none, 0 errors, 1 warnings, 2 information, 3 and more all.
- * As stanchion_set_log_level.
+ * Sets which messages are logged: -1 none, 0 errors, 1 warnings, 2 information, 3 and more all. As
+ * stanchion_set_log_level.
  */
 int PIOc_set_log_level(int level);
 
@@ -1247,37 +1207,37 @@ int PIOc_set_log_level(int level);
 int PIOc_set_global_log_level(int iosysid, int level);
 
 /**
- * PIO_VERSION_MAJOR of the library.
+ * Returns PIO_VERSION_MAJOR of the library.
  */
 int PIOc_get_version_major(void);
 
 /**
- * PIO_VERSION_MINOR of the library.
+ * Returns PIO_VERSION_MINOR of the library.
  */
 int PIOc_get_version_minor(void);
 
 /**
- * PIO_VERSION_PATCH of the library.
+ * Returns PIO_VERSION_PATCH of the library.
  */
 int PIOc_get_version_patch(void);
 
 /**
- * The version as text, cut to `len` bytes with the closing NUL.
+ * Gets the version as text, cut to `len` bytes with the closing NUL.
  */
 int PIOc_get_version_string(char *vstr, int len);
 
 /**
- * What stands for the commit: the version of Stanchion, cut to `len` bytes with the closing NUL.
+ * Gets what stands for the commit: the version of Stanchion, cut to `len` bytes with the closing NUL.
  */
 int PIOc_get_version_hash(char *vstr, int len);
 
 /**
- * All of them. Each may be NULL.
+ * Gets the numbers of the version and its text. Each may be NULL.
  */
 int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int vstr_len);
 
-/* For every type the functions whose names end with it: as those above without a type, with data of that type in
- * memory, which are converted from and to what the file has. xtype is what an attribute is stored as. */
+/* Typed variants of the functions above: data in memory are of the type that ends the name, and are converted to and
+ * from the type in the file. xtype is the type that an attribute is stored as. */
 #define STANCHION_PIO_DATA(suffix, type)                                                                       \
   int PIOc_put_var_##suffix(int ncid, int varid, const type* op);                                              \
   int PIOc_get_var_##suffix(int ncid, int varid, type* buf);                                                   \

@@ -16,7 +16,7 @@ extern "C" {
 #define RANKSTR_VERSION "0.4.0"
 
 /**
- * How many different strings the ranks gave, and which of them, in byte order from 0, is this one's.
+ * Counts the different strings of the ranks; `groupid` gets the number of this rank's, in byte order from 0.
  *
  * # Collective
  * Called by all ranks of `comm`. A NULL string on any rank gives 0 groups and group -1 on all.
@@ -24,8 +24,8 @@ extern "C" {
 void rankstr_mpi(const char *str, MPI_Comm comm, int _tag1, int _tag2, int *groups, int *groupid);
 
 /**
- * Splits `comm` into communicators of ranks with the same string, ordered by `key`; ranks that give
- * NULL get MPI_COMM_NULL. So do all ranks if one of them gives NULL for `newcomm`.
+ * Splits `comm` into communicators of ranks with the same string, ordered by `key`. Ranks that give NULL get
+ * MPI_COMM_NULL; so do all ranks if one of them gives NULL for `newcomm`.
  *
  * # Collective
  * Called by all ranks of `comm`.

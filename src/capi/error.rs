@@ -1,11 +1,12 @@
-//! The last error of each thread, and its text once somebody asks for it.
+//! The last error of each thread; its text is formatted when somebody asks for it.
 //!
 //! Nothing here panics: not when standard error is closed or full, and not in a thread that is ending and has no
 //! thread-locals any more (`atexit`, destructors of C).
 
+use super::boundary::Text;
 use crate::{kvtree, log};
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::{fmt, ptr};
 
 #[derive(Default)]
@@ -19,14 +20,14 @@ enum Last {
 /// Keys up to this length need no memory.
 const SHORT: usize = 31;
 
-/// A key that is not set, with its NUL; empty if the last error is another one. That is no surprise to many callers, so
-/// noting it costs as little as can be: no destructor, no allocation, no text.
-type Missing = [u8; SHORT + 1];
-const NONE: Missing = [0; SHORT + 1];
+/// A key that is not set, with its NUL; empty if the last error is another one. Many callers expect it, so that noting
+/// it is cheap: no destructor, no allocation, no formatting.
+type ShortKey = [u8; SHORT + 1];
+const NONE: ShortKey = [0; SHORT + 1];
 
 thread_local! {
     static LAST: RefCell<Last> = const { RefCell::new(Last::None) };
-    static MISSING: Cell<Missing> = const { Cell::new(NONE) };
+    static MISSING: Cell<ShortKey> = const { Cell::new(NONE) };
 }
 
 /// Keeps an error for `stanchion_last_error` and logs it; its text is formatted only for whoever asks.
@@ -53,22 +54,18 @@ pub fn keep_answer(error: kvtree::Error) {
 }
 
 /// As [`keep`] for a key that is not set.
-///
-/// # Safety
-/// `key` is a C string.
 #[inline]
-pub unsafe fn not_set(key: *const c_char) {
-    // SAFETY: promised by the caller.
-    let text = unsafe { CStr::from_ptr(key) };
+pub fn not_set(key: Text) {
+    let text = key.get().unwrap_or_default();
     let bytes = text.to_bytes_with_nul();
     let is_short = (2..=SHORT + 1).contains(&bytes.len());
     if !is_short || log::is_on(log::Level::Debug) {
         return keep_key(text);
     }
-    // Right into its place: a copy of all of it would wait for the part that was just written.
+    // Copied in place: a copy of the whole array would wait for the bytes that were just stored.
     let _ = MISSING.try_with(|place| {
         // SAFETY: the place has room for that many bytes, and is this thread's alone.
-        unsafe { ptr::copy_nonoverlapping(key, place.as_ptr().cast(), bytes.len()) }
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place.as_ptr().cast(), bytes.len()) }
     });
 }
 
@@ -109,8 +106,7 @@ mod tests {
     #[test]
     fn the_last_error_is_the_one_that_came_last() {
         let long = std::ffi::CString::new("x".repeat(SHORT + 1)).unwrap();
-        // SAFETY: C strings.
-        let miss = |key: &CStr| unsafe { not_set(key.as_ptr()) };
+        let miss = |key: &CStr| not_set(key.into());
         for key in [c"absent", c"", &long, c"\xff"] {
             remember("before");
             miss(key);

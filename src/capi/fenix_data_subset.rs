@@ -1,6 +1,9 @@
-//! `fenix_data_subset.h`: the struct by which C names elements, and what users call on it by an inner name.
+//! `fenix_data_subset.h`: the struct by which C names elements, and two functions that programs call by an inner name.
 
-use super::{alloc, error, guard};
+use super::boundary::{InOut, Out, malloc_copy};
+use super::fenix::errors::status;
+use super::fenix::subsets::{FENIX_DATA_SUBSET_EMPTY, FENIX_DATA_SUBSET_FULL};
+use super::{error, guard};
 use crate::fenix::{Block, Error, Result, Subset};
 use std::ffi::c_int;
 use std::ptr::{null_mut, replace};
@@ -11,7 +14,8 @@ const CREATE: c_int = 3;
 const CREATEV: c_int = 4;
 const UNDEFINED: c_int = -1;
 
-/// As `fenix_data_subset.h` declares it; the arrays have `num_blocks` numbers and are freed by `free`.
+/// As `fenix_data_subset.h` declares it. The arrays have `num_blocks` numbers, which C promises with every subset that it
+/// gives, and come from malloc.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -27,12 +31,6 @@ pub struct Fenix_Data_subset {
 // SAFETY: the two constants have no arrays.
 unsafe impl Sync for Fenix_Data_subset {}
 
-#[unsafe(no_mangle)]
-pub static FENIX_DATA_SUBSET_FULL: Fenix_Data_subset = Fenix_Data_subset::without_blocks(FULL);
-
-#[unsafe(no_mangle)]
-pub static FENIX_DATA_SUBSET_EMPTY: Fenix_Data_subset = Fenix_Data_subset::without_blocks(EMPTY);
-
 impl Fenix_Data_subset {
     const fn without_blocks(specifier: c_int) -> Self {
         Self {
@@ -45,26 +43,20 @@ impl Fenix_Data_subset {
         }
     }
 
-    pub(super) const fn empty() -> Self {
-        Self::without_blocks(EMPTY)
-    }
+    pub(in crate::capi) const EMPTY: Self = Self::without_blocks(EMPTY);
+    pub(in crate::capi) const FULL: Self = Self::without_blocks(FULL);
 
-    /// What the user's struct says.
-    ///
-    /// # Safety
-    /// The arrays have `num_blocks` numbers.
-    pub(super) unsafe fn read(&self) -> Result<Subset> {
+    /// The elements that the user's struct names.
+    pub(in crate::capi) fn read(&self) -> Result<Subset> {
         match self.specifier {
             EMPTY => Ok(Subset::Empty),
             FULL => Ok(Subset::Full),
             CREATE => Ok(Subset::Strided {
-                // SAFETY: promised by the caller.
-                blocks: unsafe { self.blocks() }?,
+                blocks: self.blocks()?,
                 stride: u64::try_from(self.stride)
                     .map_err(|_| Error::SubsetStride(self.stride.into()))?,
             }),
-            // SAFETY: promised by the caller.
-            CREATEV => Ok(Subset::Blocks(unsafe { self.blocks() }?)),
+            CREATEV => Ok(Subset::Blocks(self.blocks()?)),
             other => Err(Error::Number {
                 what: "the specifier of the subset",
                 value: other.into(),
@@ -72,21 +64,21 @@ impl Fenix_Data_subset {
         }
     }
 
-    unsafe fn blocks(&self) -> Result<Vec<Block>> {
+    fn blocks(&self) -> Result<Vec<Block>> {
         let none = Error::SubsetBlocks(self.num_blocks.into());
         let count = usize::try_from(self.num_blocks).map_err(|_| none)?;
         let arrays = [self.start_offsets, self.end_offsets, self.num_repeats];
         if count > 0 && arrays.iter().any(|array| array.is_null()) {
             return Err(Error::Null("an array of the subset"));
         }
-        // SAFETY: promised by the caller.
+        // SAFETY: the promise of the struct.
         let number = |array: *mut c_int, i| i64::from(unsafe { *array.add(i) });
         let block = |i| checked_block(arrays.map(|array| number(array, i)));
         (0..count).map(block).collect()
     }
 
     /// A struct with arrays of its own; `None` when memory has run out.
-    pub(super) fn write(subset: &Subset) -> Option<Self> {
+    pub(in crate::capi) fn write(subset: &Subset) -> Option<Self> {
         match subset {
             Subset::Empty => Some(Self::without_blocks(EMPTY)),
             Subset::Full => Some(Self::without_blocks(FULL)),
@@ -98,7 +90,7 @@ impl Fenix_Data_subset {
     fn with_blocks(specifier: c_int, blocks: &[Block], stride: u64) -> Option<Self> {
         let array = |of: fn(&Block) -> u64| {
             let numbers: Vec<c_int> = blocks.iter().map(|block| number(of(block))).collect();
-            alloc::copy(&numbers).unwrap_or(null_mut())
+            malloc_copy(&numbers).unwrap_or(null_mut())
         };
         let mut made = Self {
             num_blocks: number(blocks.len() as u64),
@@ -116,14 +108,14 @@ impl Fenix_Data_subset {
         Some(made)
     }
 
-    /// Frees the arrays; what is left is no subset any more.
-    pub(super) fn free(&mut self) {
+    /// Frees the arrays and leaves an undefined subset.
+    pub(in crate::capi) fn free(&mut self) {
         for array in [
             &mut self.start_offsets,
             &mut self.end_offsets,
             &mut self.num_repeats,
         ] {
-            // SAFETY: the array is NULL or came from malloc, and nobody finds it here again.
+            // SAFETY: NULL, or from malloc and freed once: nothing else points to it.
             unsafe { libc::free(replace(array, null_mut()).cast()) };
         }
         *self = Self::without_blocks(UNDEFINED);
@@ -141,60 +133,53 @@ fn checked_block([start, end, repeats]: [i64; 3]) -> Result<Block> {
     })
 }
 
-/// Numbers of elements came from an `int` of C.
+/// Numbers of elements came from an `int` of C, so they fit.
 fn number(value: u64) -> c_int {
     c_int::try_from(value).unwrap_or(c_int::MAX)
 }
 
 /// Frees the arrays of a subset, unless it is one of the two constants.
-pub(super) unsafe fn release(subset: *mut Fenix_Data_subset) -> Result<()> {
+pub(super) fn release(subset: InOut<Fenix_Data_subset>) -> Result<()> {
     let constants = [
         &raw const FENIX_DATA_SUBSET_FULL,
         &raw const FENIX_DATA_SUBSET_EMPTY,
     ];
-    if subset.is_null() {
-        return Err(Error::Null("subset_specifier"));
+    if constants.contains(&subset.as_ptr().cast_const()) {
+        return Ok(());
     }
-    if !constants.contains(&subset.cast_const()) {
-        // SAFETY: a subset of the caller.
-        unsafe { (*subset).free() };
-    }
+    let mut given = subset.get().ok_or(Error::Null("subset_specifier"))?;
+    given.free();
+    subset.replace(given);
     Ok(())
 }
 
-/// Makes `output` a new subset with the elements of both, to be given to Fenix_Data_subset_delete. If one
-/// of them is no subset, neither is `output`.
+/// Makes `output` a new subset with the elements of both, to be freed with Fenix_Data_subset_delete. If one of the two is
+/// invalid, so is `output`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __fenix_data_subset_merge(
-    first_subset: *mut Fenix_Data_subset,
-    second_subset: *mut Fenix_Data_subset,
-    output: *mut Fenix_Data_subset,
+pub extern "C" fn __fenix_data_subset_merge(
+    first_subset: InOut<Fenix_Data_subset>,
+    second_subset: InOut<Fenix_Data_subset>,
+    output: Out<Fenix_Data_subset>,
 ) {
     guard((), || {
-        if first_subset.is_null() || second_subset.is_null() || output.is_null() {
+        let (Some(first), Some(second), false) =
+            (first_subset.get(), second_subset.get(), output.is_null())
+        else {
             return error::remember(Error::Null("a subset"));
-        }
-        // SAFETY: subsets of the caller.
-        let merged = unsafe { (*first_subset).read() }.and_then(|first| {
-            // SAFETY: subsets of the caller.
-            let second = unsafe { (*second_subset).read() }?;
-            Ok(first.merge(&second))
-        });
+        };
+        let merged = first
+            .read()
+            .and_then(|first| Ok(first.merge(&second.read()?)));
         let merged = merged.map_err(error::remember).ok();
         let merged = merged.and_then(|subset| Fenix_Data_subset::write(&subset));
-        let undefined = Fenix_Data_subset::without_blocks(UNDEFINED);
-        // SAFETY: checked above.
-        unsafe { output.write(merged.unwrap_or(undefined)) };
+        output.set(merged.unwrap_or(Fenix_Data_subset::without_blocks(UNDEFINED)));
     })
 }
 
 /// As Fenix_Data_subset_delete.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __fenix_data_subset_free(
-    subset_specifier: *mut Fenix_Data_subset,
-) -> c_int {
-    // SAFETY: arguments of the caller.
-    super::fenix_errors::status(|| unsafe { release(subset_specifier) })
+pub extern "C" fn __fenix_data_subset_free(subset_specifier: InOut<Fenix_Data_subset>) -> c_int {
+    status(|| release(subset_specifier))
 }
 
 #[cfg(test)]
@@ -227,11 +212,9 @@ mod tests {
         ];
         for subset in subsets {
             let mut given = Fenix_Data_subset::write(&subset).unwrap();
-            // SAFETY: just made.
-            assert_eq!(unsafe { given.read() }.unwrap(), subset);
+            assert_eq!(given.read().unwrap(), subset);
             given.free();
-            // SAFETY: it has no arrays any more.
-            assert!(unsafe { given.read() }.is_err());
+            assert!(given.read().is_err());
             given.free();
         }
     }

@@ -7,15 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `body`; a panic becomes `failed` and a text for `stanchion_last_error`.
 ///
-/// Unwind safety is asserted: after a panic a tree may lack the change that was under way, but its
-/// links are whole, since rooms allocate before they link.
+/// Unwind safety is asserted: after a panic a tree may lack a change, but its links are whole, since rooms allocate before
+/// they link.
 pub(super) fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
     reserve::refill();
     caught(failed, body)
 }
 
-/// As [`guard`] for a call of this process alone, which is refused with `short` while memory is. In a collective the
-/// others would wait: there the next agreement tells.
+/// As [`guard`] for a call that is not collective: returns `short` at once while memory is short. A collective call must
+/// not return early, or the other ranks would wait: there the next agreement reports it.
 pub(super) fn guard_alone<T>(failed: T, short: T, body: impl FnOnce() -> T) -> T {
     reserve::refill();
     if reserve::is_short() {
@@ -27,7 +27,7 @@ pub(super) fn guard_alone<T>(failed: T, short: T, body: impl FnOnce() -> T) -> T
 
 fn caught<T>(failed: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|cause| {
-        // Telling of it must not end the process either.
+        // Formatting the message may panic, too.
         if let Err(another) = catch_unwind(AssertUnwindSafe(|| tell(cause))) {
             std::mem::forget(another);
         }
@@ -68,9 +68,9 @@ mod tests {
         assert!(error::last().contains("memory"));
     }
 
-    /// What a panic carries may panic itself when it is dropped.
+    /// The payload of a panic may panic itself when it is dropped.
     #[test]
-    fn a_panic_while_telling_of_one_stays_inside() {
+    fn a_panic_while_handling_one_stays_inside() {
         struct Worse;
         impl Drop for Worse {
             fn drop(&mut self) {

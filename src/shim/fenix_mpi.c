@@ -1,11 +1,11 @@
 /* Process recovery, what Rust cannot do: the error handler of MPI, the jump, the user's callbacks. Rust decides
- * (src/capi/fenix_recovery.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
+ * (src/capi/fenix/recovery.rs); when one of these functions jumps or calls the user, no Rust frame is on the stack. */
 #include "fenix.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* As in fenix_recovery.rs. */
+/* As in src/capi/fenix/recovery.rs. */
 enum { SPARE_ENDS = -1, SPARE_ABANDONED = -2 };
 enum { NOTHING, RETURN, JUMP, PRINT };
 

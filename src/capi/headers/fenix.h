@@ -4,7 +4,7 @@
  * Functions return 0, an error below 0 or a warning above; stanchion_last_error() in stanchion.h tells why.
  * All messages go over private duplicates of the communicators.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/*.rs. */
 #ifndef __FENIX__
 #define __FENIX__
 
@@ -44,12 +44,12 @@ extern "C" {
 #define FENIX_WARNING_SPARE_RANKS_DEPLETED 100
 #define FENIX_WARNING_PARTIAL_RESTORE 101
 
-/* Where a rank is when the ranks agree. */
+/* Points of the program where all ranks meet. */
 #define FENIX_ERRHANDLER_LOC 1
 #define FENIX_FINALIZE_LOC 2
 #define FENIX_DATA_COMMIT_BARRIER_LOC 4
 
-/* What a rank is to the job. */
+/* The role of a rank. */
 typedef enum {
   FENIX_ROLE_INITIAL_RANK = 0,   /* nothing has failed yet */
   FENIX_ROLE_RECOVERED_RANK = 1, /* it was a spare before the last failure */
@@ -60,13 +60,13 @@ typedef enum {
  *   void Fenix_Init(int* role, MPI_Comm comm, MPI_Comm* newcomm, int* argc, char*** argv, int spare_ranks,
  *                   int spawn, MPI_Info info, int* error)
  * Called by all ranks of `comm`, after MPI_Init. The last `spare_ranks` of them wait inside until they are
- * needed; those that never are call MPI_Finalize and exit in Fenix_Finalize of the others. After a failure
- * all survivors and the spares that take the places of the dead come out of it again. `role`, `newcomm` and
- * `error` are written then as well, so they must live on. `error` gets 0, FENIX_WARNING_SPARE_RANKS_DEPLETED
- * if the communicator had to shrink, or an error below 0.
+ * needed; spares that never are call MPI_Finalize and exit when the others call Fenix_Finalize. After a failure
+ * all survivors, and the spares that replace failed ranks, return from it again. `role`, `newcomm` and `error`
+ * are then written again, so they must stay valid. `error` gets 0, FENIX_WARNING_SPARE_RANKS_DEPLETED if the
+ * communicator had to shrink, or an error below 0.
  * `info` may hold FENIX_RESUME_MODE: "Fenix_init" (the default) or "NO_JUMP", which returns from the MPI call
  * that met the failure, with its error code; and FENIX_UNHANDLED_MODE: "SILENT" (the default) or "NO_JUMP", which
- * prints errors of MPI that are no failures of processes. `spawn` is not supported. */
+ * prints errors of MPI other than process failures. `spawn` is not supported. */
 #define Fenix_Init(_role, _comm, _newcomm, _argc, _argv, _spare_ranks, _spawn, _info, _error)               \
   {                                                                                                         \
     static jmp_buf bufjmp;                                                                                  \
@@ -92,17 +92,23 @@ typedef enum {
 
 #define FENIX_DATA_POLICY_IN_MEMORY_RAID 13
 
-/* A store under way; what is in it is not for MPI. */
+/* A store in progress. Not requests of MPI: do not pass them to it. */
 typedef struct {
   MPI_Request mpi_send_req;
   MPI_Request mpi_recv_req;
 } Fenix_Request;
 
+//CHAPTER process
+//CHAPTER groups
+//CHAPTER members
+//CHAPTER subsets
 /* All elements of a member, and none. */
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_FULL;
 extern const Fenix_Data_subset FENIX_DATA_SUBSET_EMPTY;
 
-//BODY
+//CHAPTER store
+//CHAPTER commit
+//CHAPTER restore
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

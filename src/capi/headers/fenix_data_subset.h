@@ -17,8 +17,8 @@ extern "C" {
 #define __FENIX_SUBSET_CREATEV 4
 #define __FENIX_SUBSET_UNDEFINED -1
 
-/* Elements of a member: blocks from a start to an end, both included, each of which comes num_repeats times
- * more, stride elements further on every time. */
+/* Elements of a member: blocks from a start to an end, both included, each repeated num_repeats times more,
+ * stride elements further on each time. */
 typedef struct {
   int num_blocks;
   int* start_offsets;

@@ -2,10 +2,10 @@
  *
  * A kvtree is a list of elements, each with a key (a string) and a kvtree below it. A value is a key
  * with nothing below. Functions return KVTREE_SUCCESS or another number; stanchion_last_error() in
- * stanchion.h then tells why. Nothing here aborts or prints, unless a log level asks for it.
- * New elements go to the head, so the newest comes first.
+ * stanchion.h then tells why. Nothing here aborts, or prints unless a log level is set.
+ * New elements go to the head: the newest comes first.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree/*.rs. */
 #ifndef KVTREE_H
 #define KVTREE_H
 
@@ -30,12 +30,12 @@ extern "C" {
 
 struct kvtree_elem_struct;
 
-/* Only kvtree_new() makes a tree: it has more behind what is shown here. */
+/* Trees are made by kvtree_new() only: private fields follow the one shown here. */
 struct kvtree_struct {
   struct kvtree_elem_struct* lh_first;
 };
 
-/* `key` may be assigned another malloc'ed string while an element is at hand. */
+/* Programs may replace `key` by another malloc'ed string. */
 struct kvtree_elem_struct {
   char* key;
   struct kvtree_struct* hash;
@@ -48,8 +48,11 @@ struct kvtree_elem_struct {
 typedef struct kvtree_struct kvtree;
 typedef struct kvtree_elem_struct kvtree_elem;
 
+//CHAPTER trees
+//CHAPTER pairs
+//CHAPTER paths
 /**
- * Sets `hash_value` below a path of keys, making the trees on the way. The format has one of
+ * Puts `hash_value` below a path of keys, making the trees on the way. The format has one of
  * %s %d %lld %lu %llu %#x %#lx %f %p for each key, separated by spaces.
  *
  * Returns `hash_value`; NULL if `hash` is NULL or the format is not understood.
@@ -57,11 +60,14 @@ typedef struct kvtree_elem_struct kvtree_elem;
 kvtree* kvtree_setf(kvtree* hash, kvtree* hash_value, const char* format, ...);
 
 /**
- * The tree below a path of keys, given as for kvtree_setf; NULL if a key is missing.
+ * Returns the tree below a path of keys, given as for kvtree_setf; NULL if a key is missing.
  */
 kvtree* kvtree_getf(const kvtree* hash, const char* format, ...);
 
-//BODY
+//CHAPTER elements
+//CHAPTER packing
+//CHAPTER files
+//CHAPTER printing
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -4,12 +4,12 @@
  * PIOs whose binaries differ, SCORPIO 2.0 and NCAR ParallelIO 2.7: STANCHION_PIO_NCAR says which of them the
  * library was configured for (-DSTANCHION_PIO_ABI).
  *
- * Functions return PIO_NOERR or another number, unless it says otherwise; stanchion_last_error() in stanchion.h
- * then tells why. All functions that take an ncid, unless it says otherwise, and those that say so are collective:
- * called by all ranks of the I/O system, which all return the same code. They use a private duplicate of the
- * communicator. Out-arguments of inquiries may be NULL.
+ * Functions return PIO_NOERR or an error code, unless stated otherwise; stanchion_last_error() in stanchion.h then
+ * tells why. Functions that take an ncid, unless stated otherwise, and those that say so are collective: called by
+ * all ranks of the I/O system, which all return the same code. They use a private duplicate of the communicator.
+ * Output arguments may be NULL.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/*.rs. */
 #ifndef STANCHION_PIO_H
 #define STANCHION_PIO_H
 
@@ -24,7 +24,7 @@
 
 #include "mpi.h"
 
-/* Programs expect the NC_ names from here; no name below needs them. */
+/* Programs expect the NC_ names from this header; no name below needs them. */
 #if defined(__has_include)
 #if __has_include(<netcdf.h>)
 #include <netcdf.h>
@@ -131,7 +131,7 @@ enum PIO_REARRANGERS {
 #endif
 };
 
-/* What becomes of errors; the code is returned on all ranks in all cases. */
+/* How errors are reported; the code is returned on all ranks in all cases. */
 enum PIO_ERROR_HANDLERS {
   PIO_INTERNAL_ERROR = -51, /**< a message as well, from the rank that failed */
   PIO_BCAST_ERROR    = -52,
@@ -261,7 +261,7 @@ typedef struct rearr_opt {
 #endif
 #define PIO_EBADREARR (-502)
 
-/* What unwritten places hold. */
+/* Default fill values. */
 #define PIO_FILL_BYTE   ((signed char)-127)
 #define PIO_FILL_CHAR   ((char)0)
 #define PIO_FILL_SHORT  ((short)-32767)
@@ -296,9 +296,19 @@ typedef struct rearr_opt {
 #define DECOMP_C_ORDER_STR          "C"
 #define DECOMP_FORTRAN_ORDER_STR    "Fortran"
 
-//BODY
-/* For every type the functions whose names end with it: as those above without a type, with data of that type in
- * memory, which are converted from and to what the file has. xtype is what an attribute is stored as. */
+//CHAPTER io_systems
+//CHAPTER decompositions
+//CHAPTER maps
+//CHAPTER files
+//CHAPTER dimensions
+//CHAPTER variables
+//CHAPTER attributes
+//CHAPTER darrays
+//CHAPTER data
+//CHAPTER netcdf4
+//CHAPTER library
+/* Typed variants of the functions above: data in memory are of the type that ends the name, and are converted to and
+ * from the type in the file. xtype is the type that an attribute is stored as. */
 #define STANCHION_PIO_DATA(suffix, type)                                                                       \
   int PIOc_put_var_##suffix(int ncid, int varid, const type* op);                                              \
   int PIOc_get_var_##suffix(int ncid, int varid, type* buf);                                                   \

@@ -4,10 +4,10 @@
  * Functions return REDSET_SUCCESS or another number; stanchion_last_error() in stanchion.h then tells
  * why. Collective functions return the same code on all ranks and use a private duplicate of the
  * communicator. Programs with MPI define REDSET_ENABLE_MPI before they include this, as the CMake and
- * pkg-config packages do for them. Without MPI there are only the functions from
- * redset_filelist_release on.
+ * pkg-config packages do for them. Without MPI there are only the chapters
+ * Filelists and Rebuild.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/*.rs. */
 #ifndef REDSET_H
 #define REDSET_H
 
@@ -38,9 +38,15 @@ extern "C" {
 
 /* A descriptor: the set of this rank and how it is protected. */
 typedef void* redset;
+
+/* A list of file names. */
 typedef void* redset_filelist;
 
-//BODY
+//CHAPTER library
+//CHAPTER descriptors
+//CHAPTER apply
+//CHAPTER filelists
+//CHAPTER rebuild
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

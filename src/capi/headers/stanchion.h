@@ -1,7 +1,7 @@
 /* Stanchion: what the library says about itself and its errors, and what it adds to the APIs that it
  * replaces. Programs with MPI define REDSET_ENABLE_MPI before they include this, as for redset.h.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion/*.rs. */
 #ifndef STANCHION_H
 #define STANCHION_H
 
@@ -42,7 +42,7 @@ typedef void (*stanchion_log_callback)(int level, const char* text, void* user);
  * 1 (the default) lets them read and write each other's files. */
 #define REDSET_KEY_CONFIG_DIRECT "DIRECT"
 
-/** A redset descriptor in the open. */
+/** What a redset descriptor holds. */
 typedef struct {
   int enabled;
   int type;                 /**< one of the REDSET_COPY values */
@@ -70,7 +70,7 @@ typedef struct fdt_layout fdt_layout_t;
 /* fdt_attr.options */
 #define FDT_WATER_FILLING (1) /**< where the symmetric tree is too small, fill domains as far as they hold units */
 
-/** What a layout is made from, next to its tree; zeros are good defaults. */
+/** Attributes of a layout; zeros are good defaults. */
 typedef struct fdt_attr {
   uint32_t data;             /**< N, */
   uint32_t parity;           /**< K */
@@ -79,14 +79,14 @@ typedef struct fdt_attr {
   uint64_t seed[2];
   uint32_t first_level;      /**< levels above it are left out */
   uint32_t options;          /**< 0 or FDT_WATER_FILLING */
-  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this
-                                  cannot be had are left out */
+  const uint32_t* tolerance; /**< failures to be survived in each level of the tree, or NULL: levels for which this is
+                                  impossible are left out */
 } fdt_attr;
 
-/* What became of a level. */
+/* States of a level. */
 #define FDT_LEVEL_KEPT    (0)
 #define FDT_LEVEL_DROPPED (1) /**< above the first level that was asked for */
-#define FDT_LEVEL_UNMET   (2) /**< what shall be tolerated there cannot be */
+#define FDT_LEVEL_UNMET   (2) /**< its required tolerance is impossible */
 
 /** The numbers of a layout. */
 typedef struct fdt_shape {
@@ -122,19 +122,19 @@ typedef struct fdt_verdict {
   uint64_t slack; /**< how many more it could lose */
 } fdt_verdict;
 
-/** The slot of a unit that is lost and for which there was no spare. */
+/** The slot of a lost unit for which there was no spare. */
 #define FD_UNPLACED UINT32_MAX
 
 /** Sets of ranks that were placed by failure domains. */
 typedef struct fdp fdp_t;
 
-/** What sets fdp_create shall make. */
+/** The sets that fdp_create makes. */
 typedef struct fdp_scheme {
   int type;                 /**< one of the REDSET_COPY values */
-  int count;                /**< copies of PARTNER, k of RS; not looked at else */
-  int set_size;             /**< how many ranks a set shall have; SINGLE does not look at it */
-  const uint32_t* required; /**< how many failures must be survived at each level; NULL: as many as can be */
-  size_t levels;            /**< how many numbers `required` has, from the outermost level on */
+  int count;                /**< copies of PARTNER, k of RS; else ignored */
+  int set_size;             /**< ranks of a set; ignored by SINGLE */
+  const uint32_t* required; /**< failures that must be survived at each level; NULL: as many as possible */
+  size_t levels;            /**< length of `required`, which starts with the outermost level */
 } fdp_scheme;
 
 /** Receives the paths of domains whose failure loses data, and a set that is lost. */
@@ -150,7 +150,14 @@ typedef struct {
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
 } stanchion_fenix_placed;
 
-//BODY
+//CHAPTER library
+//CHAPTER trees
+//CHAPTER layouts
+//CHAPTER redset
+//CHAPTER fenix
+//CHAPTER pio
+//CHAPTER pio_fortran
+//CHAPTER placements
 #ifdef REDSET_ENABLE_MPI
 /* For Fortran: as the functions without _f, with the communicator as Fortran has it. */
 int stanchion_redset_create_f(int type, MPI_Fint comm, const char* group, redset* d);

@@ -1,0 +1,90 @@
+//! Redundancy policies of data groups, as C gives and gets them.
+
+use super::errors::natural;
+use crate::capi::stanchion::fenix::{
+    STANCHION_FENIX_POLICY_PLACED, declared_path, stanchion_fenix_placed,
+};
+use crate::fenix::{Error, Policy, Result};
+use std::ffi::{c_int, c_void};
+
+const FENIX_DATA_POLICY_IN_MEMORY_RAID: c_int = 13;
+
+const COPY_MODE: c_int = 1;
+const PARITY_MODE: c_int = 5;
+/// How large sets of copies are where they can be.
+const PAIR: u32 = 2;
+
+/// How a group is protected, and the path of this rank if sets are placed by failure domains.
+pub(in crate::capi) type Protection = (Policy, Option<String>);
+
+pub(in crate::capi) unsafe fn protection(name: c_int, value: *const c_void) -> Result<Protection> {
+    let is_known = [
+        FENIX_DATA_POLICY_IN_MEMORY_RAID,
+        STANCHION_FENIX_POLICY_PLACED,
+    ]
+    .contains(&name);
+    if !is_known {
+        return Err(Error::UnknownPolicy(name));
+    }
+    if value.is_null() {
+        return Err(Error::Null("policy_value"));
+    }
+    match name {
+        // SAFETY: what the caller gives with this name.
+        STANCHION_FENIX_POLICY_PLACED => placed(unsafe { &*value.cast() }),
+        // SAFETY: as above.
+        _ => unsafe { Ok((raid(value.cast())?, declared_path()?)) },
+    }
+}
+
+/// The mode, its rank separation, and its set size where it has one.
+unsafe fn raid(values: *const c_int) -> Result<Policy> {
+    // SAFETY: an array of the caller with as many values as the mode wants.
+    let value = |i| unsafe { *values.add(i) };
+    let separation = count("the rank separation", value(1));
+    match value(0) {
+        COPY_MODE => Ok(Policy::Copy {
+            separation: separation?,
+        }),
+        PARITY_MODE => Ok(Policy::Parity {
+            separation: separation?,
+            set_size: count("the set size", value(2))?,
+        }),
+        mode => Err(no_mode(mode)),
+    }
+}
+
+fn count(what: &'static str, value: c_int) -> Result<u32> {
+    natural(what, value).map(|value| value as u32)
+}
+
+fn no_mode(mode: c_int) -> Error {
+    Error::Policy(format!("there is no mode {mode}, only 1 and 5"))
+}
+
+/// Ranks of placed sets are as far from each other as can be, so there is no separation.
+fn placed(given: &stanchion_fenix_placed) -> Result<Protection> {
+    let policy = match given.mode {
+        COPY_MODE => Policy::Copy { separation: 1 },
+        PARITY_MODE => Policy::Parity {
+            separation: 1,
+            set_size: count("the set size", given.set_size)?,
+        },
+        mode => return Err(no_mode(mode)),
+    };
+    Ok((policy, Some(given.path_or_own()?)))
+}
+
+/// The values that the policy was given with.
+pub(in crate::capi) fn values(name: c_int, policy: Policy) -> Vec<u32> {
+    let is_placed = name == STANCHION_FENIX_POLICY_PLACED;
+    match policy {
+        Policy::Copy { .. } if is_placed => vec![COPY_MODE as u32, PAIR],
+        Policy::Parity { set_size, .. } if is_placed => vec![PARITY_MODE as u32, set_size],
+        Policy::Copy { separation } => vec![COPY_MODE as u32, separation],
+        Policy::Parity {
+            separation,
+            set_size,
+        } => vec![PARITY_MODE as u32, separation, set_size],
+    }
+}
