@@ -179,7 +179,7 @@ pub unsafe extern "C" fn redset_create(
 ) -> c_int {
     let scheme = match r#type {
         REDSET_COPY_SINGLE => Ok(Scheme::Single),
-        REDSET_COPY_PARTNER => Ok(Scheme::Partner { replicas: 1 }),
+        REDSET_COPY_PARTNER => Ok(Scheme::Copies { replicas: 1 }),
         REDSET_COPY_XOR => Ok(Scheme::Xor),
         REDSET_COPY_RS => Ok(Scheme::ReedSolomon { k: 2 }),
         other => Err(Error::Type(other)),
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn redset_create_partner(
     d: *mut redset,
 ) -> c_int {
     let replicas = natural("replicas", replicas);
-    let scheme = replicas.map(|replicas| Scheme::Partner { replicas });
+    let scheme = replicas.map(|replicas| Scheme::Copies { replicas });
     // SAFETY: arguments of the caller.
     status(|| unsafe { create(comm, scheme, group, size, d) })
 }
@@ -283,7 +283,7 @@ unsafe fn create(
     let given = has_place.then_some(()).ok_or(Error::Null("d"));
     let given = given.and_then(|()| Ok((scheme?, needed(group, "group")?, set_size(size)?)));
     let (scheme, group, size) = agree(&comm, given)?;
-    let kind = scheme.name().to_bytes()[0].into();
+    let [kind, _] = scheme.numbers();
     check_same(&comm, "sets", [kind, scheme.copies() as u64, size as u64])?;
     let redset = room::create(&comm, scheme, Some(group.to_bytes()), size)?;
     // SAFETY: not NULL, or the ranks had not agreed.

@@ -2,19 +2,18 @@
 //!
 //! A store goes through `storing` into a staged entry (`staging`); commit makes the staged entries a snapshot
 //! (`snapshot`). Restore is in `restoring`: it lets `repair` rebuild what ranks have lost, and `reading` find
-//! the elements. `set` says which rank guards what, `memory` is where the bytes come from.
+//! the elements. `memory` is where the bytes come from.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::agreement::{self, Common, Past};
 use super::memory::Memory;
 use super::placing::{self, Found, Sets};
-use super::set::Set;
 use super::snapshot::{Mark, Snapshot, Snapshots};
 use super::staging::{Pending, Ticket};
-use super::storing::Means;
 use super::{Error, Policy, Regions, Result};
-use crate::comm::Comm;
+use crate::comm::{Comm, Tag};
+use crate::protect::{Channel, Set};
 
 /// What all ranks give alike when they create a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +71,8 @@ pub struct Group<C: Comm> {
     pub(super) stores: u32,
     pub(super) tickets: u32,
     pub(super) set: Set,
+    /// Of the shares of the set in the last store of a member, by position.
+    pub(super) lengths: BTreeMap<i32, Vec<u64>>,
     /// How many ranks it had when it was created last.
     width: usize,
     /// Elements of members that this rank could not stage because the store failed somewhere. Other ranks may have
@@ -108,6 +109,7 @@ impl<C: Comm> Group<C> {
             placed,
             width: comm.size(),
             unstored: BTreeMap::new(),
+            lengths: BTreeMap::new(),
             snapshots: Snapshots::new(first, common.generation),
             settings,
             members: BTreeMap::new(),
@@ -138,6 +140,7 @@ impl<C: Comm> Group<C> {
         // From here on the new communicator is not used: either all ranks come here or none needs to.
         (self.set, self.placed, self.width) = (set, placed, comm.size());
         self.settings = settings;
+        self.lengths.clear();
         self.stores = 0;
         self.comm = Some(comm);
         self.take_up(common)
@@ -195,16 +198,15 @@ impl<C: Comm> Group<C> {
         self.snapshots.drop_staged(&mut self.memory);
     }
 
-    /// What transfers within the set need.
-    pub(super) fn means(&mut self) -> Result<Means<'_, C>> {
-        Ok(Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
+    /// Messages within the set, and the memory for them.
+    pub(super) fn channel(&mut self, tag: Tag) -> Result<(Channel<'_, C>, &mut Memory)> {
+        let comm = self.comm.as_ref();
+        let channel = Channel {
+            comm: comm.ok_or(Error::Detached(self.settings.id))?,
             set: &self.set,
-            memory: &mut self.memory,
-        })
+            tag,
+        };
+        Ok((channel, &mut self.memory))
     }
 
     // ---- members: local ----
@@ -233,6 +235,7 @@ impl<C: Comm> Group<C> {
         let known = self.members.remove(&member);
         known.ok_or_else(|| self.no_member(member))?;
         self.unstored.remove(&member);
+        self.lengths.remove(&member);
         self.snapshots.delete_member(member, &mut self.memory);
         Ok(())
     }
@@ -340,7 +343,7 @@ fn sets<C: Comm>(
 ) -> Result<(Set, Option<Sets>)> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let Some(path) = &settings.path else {
-        return Ok((Set::of(&policy, rank, ranks)?, None));
+        return Ok((policy.set(rank, ranks)?, None));
     };
     let sets = match placing::sets(comm, path, (settings.id, policy), held)? {
         Found::Kept(sets) => sets,
@@ -349,7 +352,8 @@ fn sets<C: Comm>(
             sets
         }
     };
-    Ok((Set::placed(&policy, &sets, rank)?, Some(sets)))
+    let set = Set::new(sets.members(rank)?, rank, policy.scheme())?;
+    Ok((set, Some(sets)))
 }
 
 /// A communicator for the group alone: what is under way in one group must not meet another's.

@@ -13,7 +13,6 @@
 
 mod agreement;
 mod asking;
-mod bytes;
 mod group;
 mod header;
 mod memory;
@@ -24,12 +23,12 @@ mod reading;
 mod regions;
 mod repair;
 mod restoring;
-mod set;
+mod segments;
 mod share;
 mod snapshot;
 mod staging;
 mod storing;
-mod stripes;
+mod streams;
 mod subset;
 mod telling;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Every rank of the group is in exactly one set, whatever the number of ranks.
 
 use super::{Error, Result};
+use crate::protect::{Scheme, Set};
 
 /// How the shares of a group are protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,26 @@ impl Policy {
                 separation: separation.max(1),
             },
         }
+    }
+
+    /// How the shares of a set are protected.
+    pub(super) fn scheme(&self) -> Scheme {
+        match self {
+            Policy::Copy { .. } => Scheme::Copies { replicas: 1 },
+            Policy::Parity { .. } => Scheme::Xor,
+        }
+    }
+
+    /// The set of a rank.
+    pub(super) fn set(&self, rank: usize, ranks: usize) -> Result<Set> {
+        let members = match *self {
+            Policy::Copy { separation } => ring(separation, rank, ranks)?,
+            Policy::Parity {
+                separation,
+                set_size,
+            } => Policy::set_of(separation, set_size, rank, ranks),
+        };
+        Ok(Set::new(members, rank, self.scheme())?)
     }
 
     /// Refuses what cannot protect a group of `ranks` ranks.
@@ -145,6 +166,23 @@ fn paired(separation: usize, rank: usize, ranks: usize) -> usize {
     } else {
         rank - separation
     }
+}
+
+/// Mode 1: each rank is held by the next one.
+fn ring(separation: u32, rank: usize, ranks: usize) -> Result<Vec<usize>> {
+    let holder = |rank| Policy::partners(separation, rank, ranks).holder;
+    let mut ring = vec![rank];
+    let mut next = holder(rank);
+    while next != rank && ring.len() < ranks {
+        ring.push(next);
+        next = holder(next);
+    }
+    if next != rank {
+        return Err(Error::Invariant("the holders of copies form no ring"));
+    }
+    let lowest = (1..ring.len()).fold(0, |low, at| if ring[at] < ring[low] { at } else { low });
+    ring.rotate_left(lowest);
+    Ok(ring)
 }
 
 /// Into how many sets the ranks after the last block are divided: as many as keep within the set size,

@@ -1,6 +1,6 @@
 //! Which bytes of which entries make up a member as it was at some time.
 
-use super::bytes::Bytes;
+use super::segments::Segments;
 use super::share::{Description, Packed};
 use super::snapshot::{Entry, Snapshot};
 use super::{Error, Regions, Result, Target};
@@ -9,7 +9,7 @@ use super::{Error, Regions, Result, Target};
 #[derive(Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) share: &'a Description,
-    pub(super) bytes: &'a Bytes,
+    pub(super) bytes: &'a Segments,
 }
 
 impl<'a> Stored<'a> {
@@ -17,15 +17,15 @@ impl<'a> Stored<'a> {
     pub(super) fn all(entries: &'a [Entry]) -> Vec<Stored<'a>> {
         let stored = entries.iter().map(|entry| Stored {
             share: entry.own_share(),
-            bytes: &entry.own,
+            bytes: &entry.data,
         });
         stored.collect()
     }
 }
 
-/// Bytes of an entry and where they belong in the member.
+/// Segments of an entry and where they belong in the member.
 pub(super) struct Span<'a> {
-    pub(super) bytes: &'a Bytes,
+    pub(super) bytes: &'a Segments,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) length: u64,
@@ -88,7 +88,7 @@ impl<'a> Reading<'a> {
             }
             let wanted = share.regions.below(count.min(max_count));
             let new = wanted.without(&self.found);
-            let packed = Packed::new(share.regions.clone(), self.element);
+            let packed = Packed::of(share);
             let spans = packed.locate(&new).into_iter();
             self.spans.extend(spans.map(|(from, to, length)| Span {
                 bytes,

@@ -3,11 +3,14 @@
 
 use super::group::{Group, Member, Restored, Stamp};
 use super::reading::{Reading, Stored};
-use super::repair::Plan;
+use super::repair::RepairPlan;
 use super::snapshot::{Entries, Mark, recycle};
-use super::storing::Means;
 use super::{Error, Regions, Result, Target, agreement};
-use crate::comm::{Comm, Op};
+use crate::comm::{Comm, Op, Tag};
+use crate::protect::Channel;
+
+/// What ranks have of a member.
+const STATE: Tag = 1;
 
 /// What the ranks have agreed to read.
 pub(super) struct Ready {
@@ -16,7 +19,7 @@ pub(super) struct Ready {
     /// The one among `indices` to begin with.
     first: usize,
     /// What this rank's set does about losses.
-    plan: Plan,
+    plan: RepairPlan,
     /// Why it can do nothing.
     failure: Option<Error>,
     /// Those of which this rank has nothing that can be trusted.
@@ -98,15 +101,13 @@ impl<C: Comm> Group<C> {
         let kept = &self.snapshots.kept;
         let snapshots = ready.indices.iter().map(|index| (*index, &kept[*index]));
         let snapshots: Vec<_> = snapshots.collect();
-        let mut means = Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
+        let comm = self.comm.as_ref();
+        let channel = Channel {
+            comm: comm.ok_or(Error::Detached(self.settings.id))?,
             set: &self.set,
-            memory: &mut self.memory,
+            tag: STATE,
         };
-        match Plan::make(&mut means, member, &snapshots) {
+        match RepairPlan::make(&channel, &mut self.memory, member, &snapshots) {
             Err(Error::Comm(error)) => return Err(error.into()),
             Err(error) => ready.failure = Some(error),
             Ok(mut plan) => {
@@ -123,15 +124,8 @@ impl<C: Comm> Group<C> {
     /// Called by all ranks of the set.
     pub(super) fn repair(&mut self, ready: &mut Ready, member: i32) -> Result<()> {
         let plan = std::mem::take(&mut ready.plan);
-        let mut means = Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
-            set: &self.set,
-            memory: &mut self.memory,
-        };
-        let repaired = plan.carry_out(&mut means, member, &self.snapshots.kept)?;
+        let (channel, memory) = self.channel(STATE)?;
+        let repaired = plan.carry_out(&channel, memory)?;
         ready.lost.extend(repaired.lost);
         for (index, stored) in repaired.stored {
             self.snapshots.kept[index].learn(stored);
@@ -167,7 +161,7 @@ impl<C: Comm> Group<C> {
         Ok(Ready {
             first: usable.clone().take_while(|mark| **mark != first).count(),
             indices: usable.filter_map(index).collect(),
-            plan: Plan::default(),
+            plan: RepairPlan::default(),
             failure: None,
             lost: Vec::new(),
         })

@@ -66,6 +66,7 @@ pub(super) fn message(values: &[u64]) -> Vec<u8> {
 }
 
 /// Where the elements of regions, packed one after the other, are in the member.
+#[derive(Default)]
 pub(super) struct Packed {
     regions: Regions,
     element: u64,
@@ -74,7 +75,8 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub(super) fn new(regions: Regions, element: u64) -> Packed {
+    pub(super) fn of(share: &Description) -> Packed {
+        let (regions, element) = (share.regions.clone(), share.attributes.element);
         let mut next = 0;
         let starts = regions.ranges().iter().map(|range| {
             let start = next;

@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::bytes::Bytes;
 use super::memory::Memory;
+use super::segments::Segments;
 use super::share::{Description, take_values};
 use super::{Error, Result, Stamp};
 
-/// What a rank has of one store: its own share, and what guards shares of its set.
+/// What a rank has of one store: its own share, and redundancy for the shares of its set.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// Of all ranks of the set, by position.
     pub(super) shares: Vec<Description>,
     /// The position of this rank.
     pub(super) mine: usize,
-    pub(super) own: Bytes,
+    pub(super) data: Segments,
     /// Given up when the set is no longer what it was.
-    pub(super) guard: Option<Bytes>,
+    pub(super) redundancy: Option<Segments>,
 }
 
 impl Entry {
@@ -27,7 +27,7 @@ impl Entry {
     /// Whether the own share is as it was stored, as far as that can be told.
     pub(super) fn is_sound(&self) -> bool {
         let crc = self.own_share().crc;
-        crc.is_none_or(|crc| crc == self.own.crc())
+        crc.is_none_or(|crc| crc == self.data.crc())
     }
 
     /// Whether it has all that `other` has, on all ranks of the set.
@@ -37,13 +37,13 @@ impl Entry {
     }
 
     fn bytes(&self) -> u64 {
-        self.own.size() + self.guard.as_ref().map_or(0, Bytes::size)
+        self.data.size() + self.redundancy.as_ref().map_or(0, Segments::size)
     }
 
     pub(super) fn recycle(self, memory: &mut Memory) {
-        self.own.recycle(memory);
-        if let Some(guard) = self.guard {
-            guard.recycle(memory);
+        self.data.recycle(memory);
+        if let Some(redundancy) = self.redundancy {
+            redundancy.recycle(memory);
         }
     }
 }
@@ -146,10 +146,10 @@ impl Snapshot {
         entries.for_each(|entries| recycle(entries, memory));
     }
 
-    fn drop_guards(&mut self, memory: &mut Memory) {
+    fn drop_redundancy(&mut self, memory: &mut Memory) {
         for entry in self.members.values_mut().flatten() {
-            if let Some(guard) = entry.guard.take() {
-                guard.recycle(memory);
+            if let Some(redundancy) = entry.redundancy.take() {
+                redundancy.recycle(memory);
             }
         }
     }
@@ -268,7 +268,7 @@ impl Snapshots {
             .kept
             .iter_mut()
             .filter(|snapshot| snapshot.width != width);
-        resized.for_each(|snapshot| snapshot.drop_guards(memory));
+        resized.for_each(|snapshot| snapshot.drop_redundancy(memory));
     }
 
     pub(super) fn bring_back(&mut self, memory: &mut Memory) {

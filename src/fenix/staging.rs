@@ -4,7 +4,8 @@
 //! other sets of ranks may have stored theirs: a commit then would make a snapshot of two times.
 
 use super::group::Group;
-use super::storing::{Manner, Offer, Storing};
+use super::share::Description;
+use super::storing::{Manner, Storing};
 use super::{Error, Regions, Result, Source, Subset};
 use crate::comm::{Comm, Tag};
 
@@ -12,13 +13,13 @@ use crate::comm::{Comm, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// Every store has a tag of its own, so that stores under way do not mix; these are the first of them, and
-/// after how many they begin again.
+/// Every store has two tags of its own, so that stores under way do not mix; this is the first, and after so many stores
+/// they begin again.
 const FIRST_TAG: Tag = 64;
-const TAGS: u32 = 4096;
+const STORES: u32 = 4096;
 
-/// Steps of a store under way at once.
-const AT_ONCE: usize = 4;
+/// Steps of a store that are started before the first of them is waited for.
+const AHEAD: usize = 3;
 
 pub(super) struct Pending<C: Comm> {
     ticket: Ticket,
@@ -39,7 +40,7 @@ impl<C: Comm> Group<C> {
         subset: &Subset,
     ) -> Result<()> {
         self.settle();
-        let storing = self.begin(member, source, subset, AT_ONCE)?;
+        let storing = self.begin(member, source, subset, AHEAD)?;
         self.stage(member, storing)
     }
 
@@ -47,8 +48,8 @@ impl<C: Comm> Group<C> {
     fn stage(&mut self, member: i32, storing: Storing<C>) -> Result<()> {
         let regions = storing.regions().clone();
         let entry = self
-            .means()
-            .and_then(|mut means| storing.finish(&mut means));
+            .channel(storing.tag)
+            .and_then(|(channel, memory)| storing.finish(&channel, memory));
         match entry {
             Ok(entry) => {
                 if let Some(missing) = self.unstored.get_mut(&member) {
@@ -97,24 +98,37 @@ impl<C: Comm> Group<C> {
         member: i32,
         source: &(impl Source + ?Sized),
         subset: &Subset,
-        at_once: usize,
+        ahead: usize,
     ) -> Result<Storing<C>> {
-        let offer = self.attributes(member).map(|attributes| Offer {
+        let share = self.attributes(member).map(|attributes| Description {
             attributes,
             regions: subset.regions(attributes.count),
+            crc: None,
         });
-        let wanted = offer.as_ref().ok().map(|offer| offer.regions.clone());
+        let wanted = share.as_ref().ok().map(|share| share.regions.clone());
+        let own = share.as_ref().map_or(0, Description::length);
         let manner = Manner {
-            tag: FIRST_TAG + (self.stores % TAGS) as Tag,
             checksums: self.settings.checksums,
-            at_once,
+            ahead,
+            expected: self.expected_lengths(member, own),
         };
+        let tag = FIRST_TAG + 2 * (self.stores % STORES) as Tag;
         self.stores = self.stores.wrapping_add(1);
-        let started = Storing::start(&mut self.means()?, manner, member, offer, source);
-        if let (Err(_), Some(regions)) = (&started, wanted) {
-            self.miss(member, &regions);
+        let (channel, memory) = self.channel(tag)?;
+        let started = Storing::start(&channel, memory, manner, member, share, source);
+        match (&started, wanted) {
+            (Ok(storing), _) => drop(self.lengths.insert(member, storing.lengths())),
+            (Err(_), Some(regions)) => self.miss(member, &regions),
+            (Err(_), None) => {}
         }
         started
+    }
+
+    /// The lengths of all shares of the set as they were last, or all as this rank's own.
+    fn expected_lengths(&self, member: i32, own: u64) -> Vec<u64> {
+        let last = self.lengths.get(&member);
+        let last = last.filter(|lengths| lengths[self.set.mine()] == own);
+        last.cloned().unwrap_or_else(|| vec![own; self.set.size()])
     }
 
     /// Ends all stores under way.
@@ -158,10 +172,12 @@ impl<C: Comm> Group<C> {
     /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
     fn move_on(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
-        let done = pending.iter_mut().map(|pending| match self.means() {
-            Ok(means) => pending.storing.is_done(&means),
-            Err(_) => true,
-        });
+        let done = pending
+            .iter_mut()
+            .map(|pending| match self.channel(pending.storing.tag) {
+                Ok((channel, _)) => pending.storing.is_done(&channel),
+                Err(_) => true,
+            });
         let done: Vec<_> = done.collect();
         self.pending = pending;
         for _ in done.into_iter().take_while(|done| *done) {

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use super::share::{Description, message, take_values, values};
 use super::snapshot::{Entry, Snapshot, decode_shares, encode_shares};
-use super::storing::Means;
 use super::{Error, Result};
 use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::protect::Channel;
 
-const STATE: Tag = 1;
 const SHARES: Tag = 2;
 
 /// What a rank has of a member in one snapshot.
@@ -53,14 +52,14 @@ impl State {
 /// # Collective
 /// Called by all ranks of the set.
 pub(super) fn states<C: Comm>(
-    means: &Means<'_, C>,
+    channel: &Channel<'_, C>,
     member: i32,
     snapshots: &[(usize, &Snapshot)],
 ) -> Result<Vec<Vec<State>>> {
     let own = snapshots.iter().map(|(_, s)| State::of(s, member).encode());
     let own = message(&own.collect::<Vec<_>>());
-    let exchange = means.exchange(STATE, own.clone(), |_| own.len())?;
-    let all = means.by_position(exchange, own)?;
+    let length = own.len();
+    let all = channel.exchange(own, |_| length)?.finish()?;
     let state = |bytes: &[u8], index: usize| {
         let [state] = values(bytes.get(8 * index..).unwrap_or(&[]))?;
         Ok(State::decode(state))
@@ -84,37 +83,42 @@ pub(super) fn had_alike(states: &[State]) -> bool {
 }
 
 /// What a rank must know to get a member back.
+#[derive(Default)]
 pub(super) struct Told {
     /// Of each entry, by position.
     pub(super) shares: Vec<Vec<Description>>,
-    /// All members of the snapshot, on the rank that lost it: the others it need not miss.
+    /// All members of the snapshot, on a rank that lost it: the others it need not miss.
     pub(super) stored: Option<BTreeSet<i32>>,
 }
 
-/// Tells the rank that lost `snapshot` what it needs. The inner error is one of this rank alone.
+/// Tells the ranks that lost `snapshot` what they need. The inner error is one of this rank alone.
 ///
 /// # Collective
 /// Called by all ranks of the set.
 pub(super) fn tell<C: Comm>(
-    means: &Means<'_, C>,
-    lost: usize,
+    channel: &Channel<'_, C>,
+    lost: &[usize],
     snapshot: &Snapshot,
     entries: &[Entry],
 ) -> Result<Result<Told>> {
-    let teller = usize::from(lost == 0);
-    let (mine, rank) = (means.set.mine(), |position| means.set.rank(position));
-    if mine == lost {
-        let told = transfer_unsized(means.comm, SHARES, &[], &[rank(teller)])?;
-        let nonsense = || Error::Peer {
-            rank: rank(teller),
+    let (comm, set) = (channel.comm, channel.set);
+    let mut survivors = (0..set.size()).filter(|position| !lost.contains(position));
+    let teller = survivors.next();
+    let teller = teller.ok_or(Error::Invariant("no rank is left to tell what was stored"))?;
+    if lost.contains(&set.mine()) {
+        let teller = set.rank(teller);
+        let told = transfer_unsized(comm, SHARES, &[], &[teller])?;
+        let malformed = || Error::Peer {
+            rank: teller,
             text: "it sent no valid shares".into(),
         };
-        return Ok(decode(&told[0], means.set.size()).ok_or_else(nonsense));
+        return Ok(decode(&told[0], set.size()).ok_or_else(malformed));
     }
-    if mine == teller {
+    if set.mine() == teller {
         let mut bytes = encode_shares(entries);
         bytes.extend(encode_stored(snapshot.stored()));
-        transfer_unsized(means.comm, SHARES, &[(rank(lost), &bytes)], &[])?;
+        let sends = lost.iter().map(|lost| (set.rank(*lost), &bytes[..]));
+        transfer_unsized(comm, SHARES, &sends.collect::<Vec<_>>(), &[])?;
     }
     let shares = entries.iter().map(|entry| entry.shares.clone());
     Ok(Ok(Told {

@@ -10,16 +10,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::engine::Means;
-use super::flow::{Have, Part};
 use super::header::{Header, Info, Record, StripeInfo};
-use super::member::{Data, Member, Payload};
-use super::pieces::Pieces;
-use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, descriptors, names};
+use super::member::{Data, Member, Redundancy};
+use super::{Config, Descriptor, Error, Peers, Redset, Result, agree, commit, descriptors, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack::{self, Order};
 use crate::kvtree::{self, Tree};
 use crate::protect::generation::Generation;
+use crate::protect::{Geometry, Part};
 use crate::storage::place::attributes;
 
 const TAG: Tag = 0x6170;
@@ -127,7 +125,7 @@ pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Inf
 }
 
 fn write_redundancy<C: Comm>(
-    set: &Set<C>,
+    set: &Peers<C>,
     mut info: Info,
     file: &Path,
     config: &Config,
@@ -136,12 +134,12 @@ fn write_redundancy<C: Comm>(
     let rank = info.descriptor.rank;
     let checksums = info.generation.is_some();
     let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
-    let pieces = Pieces::planned(info.descriptor.scheme, bytes)?;
-    let lengths = pieces.lengths(rank);
+    let geometry = Geometry::new(info.descriptor.scheme, bytes)?;
+    let lengths = geometry.redundancy(rank);
     let mut header = Header {
         rank,
         infos: infos(comm, &info)?,
-        stripes: pieces.chunk().map(|chunk| StripeInfo {
+        stripes: geometry.chunk().map(|chunk| StripeInfo {
             chunk,
             map: set.map.clone(),
         }),
@@ -153,22 +151,13 @@ fn write_redundancy<C: Comm>(
         .files
         .iter()
         .map(|file| (file.clone(), file.path.clone().into()));
-    let summed = checksums && !matches!(pieces, Pieces::Copies(_));
+    let summed = checksums && !geometry.is_copies();
     let mut member = Member::new(
         Data::new(located.collect(), checksums),
-        Payload::new(names::part(file).into(), length, lengths, summed),
+        Redundancy::new(names::part(file).into(), length, lengths, summed),
     );
-    let begun = unfinished.and(member.payload.begin(access, None));
-    let have = vec![
-        Have {
-            data: true,
-            payload: false
-        };
-        comm.size()
-    ];
-    let flows = pieces.flows(&have)?;
-    let flows = flows.ok_or(Error::Broken("nothing is lost, and it is too much"))?;
-    let ran = set.carry_out(&flows, Means::usual(config), &mut member);
+    let begun = unfinished.and(member.redundancy.begin(access, None));
+    let ran = set.carry_out(geometry.encoding()?, config.limits(1), &mut member);
     if let Err(Error::Comm(_)) = ran {
         return ran;
     }
@@ -182,17 +171,17 @@ fn write_redundancy<C: Comm>(
         let files = info.files.iter_mut().zip(checksums);
         files.for_each(|(file, checksum)| file.checksum = Some(checksum));
         header.infos = infos(comm, &info)?;
-        header.checksums = match &pieces {
+        header.checksums = match geometry.is_copies() {
             // Nothing is computed from copies on the way, so they are what their owners have read.
-            Pieces::Copies(_) => left_neighbours(&info.descriptor)
+            true => left_neighbours(&info.descriptor)
                 .map(|rank| header.infos.get(&rank)?.checksum())
                 .collect::<Option<_>>()
                 .ok_or(Error::Broken("a copy has no checksum"))?,
-            _ => member.payload.checksums(),
+            false => member.redundancy.checksums(),
         };
     }
     summed?;
-    member.payload.settle(&header.to_bytes()?)
+    member.redundancy.settle(&header.to_bytes()?)
 }
 
 /// The ranks whose copies this rank keeps, nearest first.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Error, Result};
 use crate::kvtree::{Tree, TreeRef};
+use crate::protect::Limits;
 
 const DEBUG: &CStr = c"DEBUG";
 const SET_SIZE: &CStr = c"SETSIZE";
@@ -14,6 +15,11 @@ const MPI_BUF_SIZE: &CStr = c"MPI_BUF_SIZE";
 const CHECKSUM: &CStr = c"CHECKSUM";
 const SALVAGE: &CStr = c"SALVAGE";
 const DIRECT: &CStr = c"DIRECT";
+
+/// Bytes of all blocks that a rank has under way.
+const BUDGET: u64 = 24 << 20;
+/// Steps that a rank reads ahead of what it waits for.
+const AHEAD: usize = 2;
 
 /// Shown as MPI_BUF_SIZE until the user sets it.
 const USUAL_BUF_SIZE: i32 = 1 << 20;
@@ -74,6 +80,17 @@ impl Config {
 
     pub fn is_direct(&self) -> bool {
         self.direct.unwrap_or(true)
+    }
+
+    /// For `ranks` ranks in one process.
+    pub(super) fn limits(&self, ranks: usize) -> Limits {
+        let largest = self.buf_size.and_then(|bytes| u64::try_from(bytes).ok());
+        Limits {
+            block: largest.map(|bytes| bytes.clamp(1, BUDGET)),
+            budget: Some(BUDGET / ranks as u64),
+            ahead: AHEAD,
+            near: self.is_direct(),
+        }
     }
 
     /// These settings, with those that `tree` names changed. Any key or value that is not known is an

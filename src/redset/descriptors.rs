@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 use std::path::Path;
 
 use super::apply::give_to_right;
-use super::{Descriptor, Error, Result, Set, agree, header, names};
+use super::{Descriptor, Error, Peers, Result, agree, header, names};
 use crate::comm::{Comm, Op};
 use crate::kvtree::value::{parse_rank, rank_text};
 use crate::kvtree::{self, Tree, TreeRef, exchange};
@@ -114,7 +114,7 @@ pub(super) fn highest(path: &Path) -> Option<Generation> {
 /// # Collective
 /// Called by all ranks of the set.
 pub(super) fn write<C: Comm>(
-    set: &Set<C>,
+    set: &Peers<C>,
     descriptor: &Descriptor,
     generation: Option<Generation>,
     file: &Path,

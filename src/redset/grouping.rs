@@ -5,9 +5,10 @@
 //! failure group. Where there is a placement (`placing`), the sets are those of the placement, with its
 //! numbers and in its order.
 
-use super::{Descriptor, Error, Neighbour, Redset, Result, Scheme, Set, agree, placing};
+use super::{Descriptor, Error, Neighbour, Peers, Redset, Result, Scheme, agree, placing};
 use crate::comm::{Comm, Op, Tag};
 use crate::failure_domain::{Placement, topology};
+use crate::protect::Set;
 use crate::rankstr;
 
 const TAG: Tag = 0x7273;
@@ -90,7 +91,7 @@ impl<C: Comm> Redset<C> {
             world_ranks: parent.size(),
             world_rank: parent.rank(),
         };
-        agree(&parent, scheme.check(set.size()))?;
+        agree(&parent, scheme.check(set.size()).map_err(Error::from))?;
         Redset::form(parent, descriptor, set)
     }
 
@@ -102,8 +103,9 @@ impl<C: Comm> Redset<C> {
             .filter_map(|number| number.first_chunk());
         let map: Vec<_> = map.map(|n| u64::from_le_bytes(*n) as usize).collect();
         let (left, right) = neighbours(&comm, &map)?;
-        let set = Set {
+        let set = Peers {
             on_one_node: on_one_node(&comm)?,
+            set: Set::whole(&comm, descriptor.scheme),
             comm,
             map,
             left,

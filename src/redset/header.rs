@@ -16,11 +16,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::sums::joined;
 use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
 use crate::protect::generation::{Claim, Generation};
+use crate::protect::sums::joined;
 use crate::storage::place::{Attributes, Owner, Place, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";

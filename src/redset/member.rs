@@ -3,60 +3,44 @@
 //! Each of the two is either there, and read, or lost, and written anew beside its place. Everything
 //! that passes is summed up on the way, in one as in the other case, if the set has checksums.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::access::{Access, inherited};
-use super::engine::Streams;
-use super::flow::Part;
 use super::header::Record;
-use super::reach::{Extent, Reach, Stream};
-use super::sums::{Sum, Sums};
 use super::{Error, Result};
 use crate::pages;
+use crate::protect::near::{Extent, FileExtents, FileStreams, OpenFiles, StreamExtents};
+use crate::protect::sums::{Sum, Sums};
+use crate::protect::{Part, Streams};
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
 use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
 
-/// At most so many files of a rank are open at once.
-const OPEN: usize = 64;
 /// What is read at once where nothing else has to be done with it; less if memory is scarce.
 const BLOCK: usize = 256 << 10;
 const SMALL_BLOCK: usize = 16 << 10;
 
 pub(super) struct Member {
     pub(super) data: Data,
-    pub(super) payload: Payload,
+    pub(super) redundancy: Redundancy,
+    /// Unused blocks. The last one given back is handed out first: it is still in the cache.
+    pool: Vec<Vec<u8>>,
     /// Why a part could not be read, by part.
     unread: [Option<Error>; 2],
+    /// Why something could not be written.
+    unwritten: Option<Error>,
 }
 
 impl Member {
-    pub(super) fn new(data: Data, payload: Payload) -> Member {
+    pub(super) fn new(data: Data, redundancy: Redundancy) -> Member {
         Member {
             data,
-            payload,
+            redundancy,
+            pool: Vec::new(),
             unread: [None, None],
-        }
-    }
-
-    /// Where others of this node find both parts; lost files are begun so that they can.
-    pub(super) fn reach(&mut self) -> Result<Reach> {
-        Ok(Reach {
-            data: self.data.reach()?,
-            payload: self.payload.reach()?,
-        })
-    }
-
-    /// Takes over what another rank has summed up.
-    pub(super) fn insert_sum(&mut self, part: Part, sum: Sum) {
-        let sums = match part {
-            Part::Data => &mut self.data.sums,
-            Part::Payload => &mut self.payload.sums,
-        };
-        if let Some(sums) = sums {
-            sums.insert(sum);
+            unwritten: None,
         }
     }
 
@@ -64,24 +48,66 @@ impl Member {
     pub(super) fn take_unread(&mut self, part: Part) -> Option<Error> {
         self.unread[part as usize].take()
     }
+
+    /// The first failure to write, if there was one.
+    pub(super) fn take_unwritten(&mut self) -> Option<Error> {
+        self.unwritten.take()
+    }
 }
 
 impl Streams for Member {
-    fn read(&mut self, part: Part, offset: u64, block: &mut [u8]) {
+    type Block = Vec<u8>;
+
+    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Vec<u8>> {
+        let mut block = self.buffer(length, None);
         let ended = match part {
-            Part::Data => self.data.read(offset, block),
-            Part::Payload => self.payload.read(offset, block),
+            Part::Data => self.data.read(offset, &mut block),
+            Part::Redundancy => self.redundancy.read(offset, &mut block),
         };
         if let Err(error) = ended {
             block.fill(0);
             self.unread[part as usize].get_or_insert(error);
         }
+        Arc::new(block)
     }
 
-    fn write(&mut self, part: Part, offset: u64, block: &[u8]) -> Result<()> {
-        match part {
-            Part::Data => self.data.write(offset, block),
-            Part::Payload => self.payload.write(offset, block),
+    fn buffer(&mut self, length: usize, _: Option<Part>) -> Vec<u8> {
+        let mut block = self.pool.pop().unwrap_or_default();
+        block.resize(length, 0);
+        block
+    }
+
+    fn take(&mut self, part: Part, offset: u64, block: Vec<u8>) {
+        if self.unwritten.is_none() {
+            let written = match part {
+                Part::Data => self.data.write(offset, &block),
+                Part::Redundancy => self.redundancy.write(offset, &block),
+            };
+            self.unwritten = written.err();
+        }
+        self.pool.push(block);
+    }
+
+    fn give_back(&mut self, block: Vec<u8>) {
+        self.pool.push(block);
+    }
+}
+
+impl FileStreams for Member {
+    fn extents(&mut self) -> std::result::Result<FileExtents, Box<dyn std::error::Error>> {
+        Ok(FileExtents {
+            data: self.data.extents()?,
+            redundancy: self.redundancy.extents()?,
+        })
+    }
+
+    fn insert_sum(&mut self, part: Part, sum: Sum) {
+        let sums = match part {
+            Part::Data => &mut self.data.sums,
+            Part::Redundancy => &mut self.redundancy.sums,
+        };
+        if let Some(sums) = sums {
+            sums.insert(sum);
         }
     }
 }
@@ -93,7 +119,7 @@ pub(super) struct Data {
     files: Vec<File>,
     length: u64,
     sums: Option<Sums>,
-    open: VecDeque<(usize, BlockFile)>,
+    open: OpenFiles<usize>,
 }
 
 struct File {
@@ -133,7 +159,7 @@ impl Data {
             sums,
             files,
             length,
-            open: VecDeque::new(),
+            open: OpenFiles::default(),
         }
     }
 
@@ -146,7 +172,7 @@ impl Data {
         }
     }
 
-    fn reach(&mut self) -> Result<Stream> {
+    fn extents(&mut self) -> Result<StreamExtents> {
         let mut extents = Vec::new();
         for (index, file) in self.files.iter_mut().enumerate() {
             if file.range.is_empty() {
@@ -158,7 +184,7 @@ impl Data {
                 false => file.place.clone(),
             };
             if is_new {
-                open_one(&mut self.open, index, || file.open_beside())?;
+                self.open.get(index, || file.open_beside())?;
             }
             extents.push(Extent {
                 start: file.range.start,
@@ -169,7 +195,7 @@ impl Data {
                 path: absolute(&place),
             });
         }
-        Ok(Stream {
+        Ok(StreamExtents {
             length: self.length,
             summed: self.sums.is_some(),
             extents,
@@ -183,8 +209,8 @@ impl Data {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &mut block[done..][..length];
             done += length;
-            let open = || Ok(BlockFile::existing(file.place.open_read()?));
-            let opened = open_one(&mut self.open, index, open)?;
+            let open = || Ok::<_, Error>(BlockFile::existing(file.place.open_read()?));
+            let opened = self.open.get(index, open)?;
             let got = opened.read_at(at, part).map_err(|error| file.bad(error))?;
             if got < length {
                 return Err(file.bad("it became shorter"));
@@ -207,7 +233,7 @@ impl Data {
             if file.state == State::Kept {
                 continue;
             }
-            let opened = open_one(&mut self.open, index, || file.open_beside())?;
+            let opened = self.open.get(index, || file.open_beside())?;
             let written = opened.write_at(at, part);
             written.map_err(|error| file.bad(error))?;
         }
@@ -267,12 +293,12 @@ impl Data {
             if file.state == State::Kept {
                 continue;
             }
-            let fd = open_one(&mut self.open, index, || file.open_beside())?;
+            let fd = self.open.get(index, || file.open_beside())?;
             let attributes = inherited(&file.record.attributes, heir);
             let settled = set_attributes(&*fd, &attributes).and_then(|()| sync(fd));
             settled.map_err(|error| file.bad(error))?;
         }
-        self.open.clear();
+        self.open = OpenFiles::default();
         Ok(())
     }
 
@@ -337,26 +363,6 @@ fn absolute(place: &Place) -> PathBuf {
     std::path::absolute(&way).unwrap_or(way)
 }
 
-/// A file, opened if it is not among the open ones.
-pub(super) fn open_one<F: PartialEq>(
-    open: &mut VecDeque<(F, BlockFile)>,
-    file: F,
-    how: impl FnOnce() -> Result<BlockFile>,
-) -> Result<&mut BlockFile> {
-    let at = match open.iter().position(|(known, _)| *known == file) {
-        Some(at) => at,
-        None => {
-            let opened = how()?;
-            if open.len() == OPEN {
-                open.pop_front();
-            }
-            open.push_back((file, opened));
-            open.len() - 1
-        }
-    };
-    Ok(&mut open[at].1)
-}
-
 fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
     let wanted = range.end.saturating_sub(range.start).min(BLOCK as u64) as usize;
     let mut block = pages::zeroed(wanted).unwrap_or_else(|| vec![0; wanted.min(SMALL_BLOCK)]);
@@ -373,7 +379,7 @@ fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<(
 // ---- redundancy -----------------------------------------------------------------------------
 
 /// The redundancy that a rank holds, in a file behind a header of `header` bytes.
-pub(super) struct Payload {
+pub(super) struct Redundancy {
     place: Place,
     header: u64,
     /// Lengths of the parity chunks or copies in it.
@@ -384,15 +390,15 @@ pub(super) struct Payload {
     sums: Option<Sums>,
 }
 
-impl Payload {
-    /// To be read or, after [`Payload::begin`], written.
-    pub(super) fn new(place: Place, header: u64, pieces: Vec<u64>, checksums: bool) -> Payload {
+impl Redundancy {
+    /// To be read or, after [`Redundancy::begin`], written.
+    pub(super) fn new(place: Place, header: u64, pieces: Vec<u64>, checksums: bool) -> Redundancy {
         let length = pieces.iter().sum();
         let ends = pieces.iter().scan(0, |end, piece| {
             *end += piece;
             Some(*end)
         });
-        Payload {
+        Redundancy {
             sums: checksums.then(|| Sums::new(length, ends)),
             place,
             header,
@@ -411,7 +417,7 @@ impl Payload {
         Ok(())
     }
 
-    fn reach(&self) -> Result<Stream> {
+    fn extents(&self) -> Result<StreamExtents> {
         let (file, path) = (self.place.identity()?, absolute(&self.place));
         let mut length = 0;
         let extent = |piece: &u64| {
@@ -427,7 +433,7 @@ impl Payload {
             }
         };
         let pieces = self.pieces.iter().filter(|piece| **piece > 0);
-        Ok(Stream {
+        Ok(StreamExtents {
             extents: pieces.map(extent).collect(),
             summed: self.sums.is_some(),
             length,

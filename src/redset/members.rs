@@ -11,16 +11,14 @@ use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
 use super::apply::infos;
-use super::engine::Means;
-use super::flow::{Have, Part};
 use super::header::{Header, Record, StripeInfo};
-use super::member::{Data, Member, Payload};
-use super::pieces::Pieces;
+use super::member::{Data, Member, Redundancy};
 use super::survey::Survey;
-use super::{Descriptor, Error, Result, Set, agree, names};
+use super::{Descriptor, Error, Peers, Result, agree, names};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
+use crate::protect::{Geometry, Have, Limits, Part};
 use crate::storage::place::{Owner, Place, rename, sync_parent};
 use crate::wire::gather_u64;
 
@@ -53,7 +51,7 @@ impl Location<'_> {
 pub(super) type Account = BTreeMap<PathBuf, String>;
 
 pub(super) struct Members<'a, C: Comm> {
-    set: &'a Set<C>,
+    set: &'a Peers<C>,
     /// This rank's header as it should be; what stands in the file may differ from it.
     header: Header,
     /// Length of the header that stands in the file, and the checksums in it.
@@ -65,7 +63,7 @@ pub(super) struct Members<'a, C: Comm> {
     heir: Option<Owner>,
     /// This rank's files and where they are now.
     files: Vec<(Record, Place)>,
-    pieces: Pieces,
+    geometry: Geometry,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
     lost: BTreeSet<PathBuf>,
@@ -79,7 +77,7 @@ impl<'a, C: Comm> Members<'a, C> {
     /// # Collective
     /// Called by all ranks of the set; all return the same verdict.
     pub(super) fn survey(
-        set: &'a Set<C>,
+        set: &'a Peers<C>,
         descriptor: &Descriptor,
         location: &Location,
     ) -> Result<Members<'a, C>> {
@@ -89,10 +87,10 @@ impl<'a, C: Comm> Members<'a, C> {
         let infos = agree(comm, infos(comm, &survey.info))?;
         let access = Access::of(&survey.info.files);
         let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
-        let pieces = Pieces::planned(descriptor.scheme, bytes)?;
-        check_chunks(pieces.chunk(), survey.chunk)?;
+        let geometry = Geometry::new(descriptor.scheme, bytes)?;
+        check_chunks(geometry.chunk(), survey.chunk)?;
         let found = survey.header.as_ref();
-        let lengths = pieces.lengths(descriptor.rank);
+        let lengths = geometry.redundancy(descriptor.rank);
         // A new redundancy file has checksums if the others have.
         let wanted = survey.has_checksums;
         let mut members = Members {
@@ -100,7 +98,7 @@ impl<'a, C: Comm> Members<'a, C> {
             header: Header {
                 rank: descriptor.rank,
                 infos,
-                stripes: pieces.chunk().map(|chunk| StripeInfo {
+                stripes: geometry.chunk().map(|chunk| StripeInfo {
                     chunk,
                     map: set.map.clone(),
                 }),
@@ -112,7 +110,7 @@ impl<'a, C: Comm> Members<'a, C> {
             access,
             heir: location.heir,
             files: survey.files,
-            pieces,
+            geometry,
             have: Vec::new(),
             lost: BTreeSet::new(),
             account,
@@ -121,7 +119,8 @@ impl<'a, C: Comm> Members<'a, C> {
         members.look_into_files_beside_lost_ones();
         let have = Have {
             data: members.lost.is_empty(),
-            payload: survey.header.is_some() && members.look_for_payload(lengths.iter().sum()),
+            redundancy: survey.header.is_some()
+                && members.look_for_redundancy(lengths.iter().sum()),
         };
         members.have = gather_have(comm, have)?;
         Ok(members)
@@ -181,7 +180,7 @@ impl<'a, C: Comm> Members<'a, C> {
         }
     }
 
-    fn look_for_payload(&mut self, length: u64) -> bool {
+    fn look_for_redundancy(&mut self, length: u64) -> bool {
         let least = self.found_length + length;
         let wrong = match self.redundancy.attributes() {
             Ok(Some(found)) if found.size >= least => return true,
@@ -211,28 +210,28 @@ impl<'a, C: Comm> Members<'a, C> {
     ///
     /// # Collective
     /// Called by all ranks of the set. All come out of it together; an error may be this rank's alone.
-    pub(super) fn repair(mut self, means: Means, salvage: bool) -> Result<Repair> {
+    pub(super) fn repair(mut self, limits: Limits, salvage: bool) -> Result<Repair> {
         loop {
-            if let Some(repair) = self.attempt(means, salvage)? {
+            if let Some(repair) = self.attempt(limits, salvage)? {
                 return Ok(repair);
             }
         }
     }
 
     /// Rebuilds what is lost, or learns that more is lost than was known.
-    fn attempt(&mut self, means: Means, salvage: bool) -> Result<Option<Repair>> {
+    fn attempt(&mut self, limits: Limits, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let flows = match self.pieces.flows(&self.have)? {
+        let flows = match self.geometry.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
             Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
             None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
         let mut repair = Repair {
             generation: self.generation(),
-            redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
+            redundancy: (!self.own().redundancy).then(|| self.redundancy.clone()),
             member: agree(comm, self.member())?,
         };
-        let ran = self.set.carry_out(&flows, means, &mut repair.member);
+        let ran = self.set.carry_out(flows, limits, &mut repair.member);
         if let Err(error @ Error::Comm(_)) = ran {
             return Err(error);
         }
@@ -253,26 +252,27 @@ impl<'a, C: Comm> Members<'a, C> {
         if !self.own().data {
             data.lose(|path| self.lost.contains(path));
         }
-        let payload = match self.own().payload {
-            true => self.present_payload(),
-            false => self.new_payload()?,
+        let redundancy = match self.own().redundancy {
+            true => self.present_redundancy(),
+            false => self.new_redundancy()?,
         };
-        Ok(Member::new(data, payload))
+        Ok(Member::new(data, redundancy))
     }
 
-    fn present_payload(&self) -> Payload {
-        let lengths = self.pieces.lengths(self.header.rank);
+    fn present_redundancy(&self) -> Redundancy {
+        let lengths = self.geometry.redundancy(self.header.rank);
         let summed = !self.found_checksums.is_empty();
-        Payload::new(self.redundancy.clone(), self.found_length, lengths, summed)
+        Redundancy::new(self.redundancy.clone(), self.found_length, lengths, summed)
     }
 
-    fn new_payload(&self) -> Result<Payload> {
-        let lengths = self.pieces.lengths(self.header.rank);
+    fn new_redundancy(&self) -> Result<Redundancy> {
+        let lengths = self.geometry.redundancy(self.header.rank);
         let summed = !self.header.checksums.is_empty();
         let length = self.header.to_bytes()?.len() as u64;
-        let mut payload = Payload::new(names::part_of(&self.redundancy), length, lengths, summed);
-        payload.begin(self.access, self.heir)?;
-        Ok(payload)
+        let mut redundancy =
+            Redundancy::new(names::part_of(&self.redundancy), length, lengths, summed);
+        redundancy.begin(self.access, self.heir)?;
+        Ok(redundancy)
     }
 
     /// What this rank has, now that it was read. A program goes on with all its files, so all are read.
@@ -283,14 +283,14 @@ impl<'a, C: Comm> Members<'a, C> {
             let read = member.data.read_rest();
             self.judge_data(read, member)
         };
-        let payload = own.payload && {
-            let read = match everything || member.payload.is_used() {
-                true => member.payload.read_rest().map(|()| true),
+        let redundancy = own.redundancy && {
+            let read = match everything || member.redundancy.is_used() {
+                true => member.redundancy.read_rest().map(|()| true),
                 false => Ok(false),
             };
-            self.judge_payload(read, member)
+            self.judge_redundancy(read, member)
         };
-        Have { data, payload }
+        Have { data, redundancy }
     }
 
     fn judge_data(&mut self, read: Result<()>, member: &mut Member) -> bool {
@@ -311,11 +311,11 @@ impl<'a, C: Comm> Members<'a, C> {
         self.lost.is_empty()
     }
 
-    fn judge_payload(&mut self, read: Result<bool>, member: &mut Member) -> bool {
-        let read = member.take_unread(Part::Payload).map_or(read, Err);
+    fn judge_redundancy(&mut self, read: Result<bool>, member: &mut Member) -> bool {
+        let read = member.take_unread(Part::Redundancy).map_or(read, Err);
         let wrong = match read {
             Err(error) => error.to_string(),
-            Ok(true) if member.payload.checksums() != self.found_checksums => DAMAGED.into(),
+            Ok(true) if member.redundancy.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
         self.account
@@ -334,9 +334,9 @@ impl<'a, C: Comm> Members<'a, C> {
             }
             member.data.settle(self.heir)?;
         }
-        if !self.own().payload {
-            self.header.checksums = member.payload.checksums();
-            member.payload.settle(&self.header.to_bytes()?)?;
+        if !self.own().redundancy {
+            self.header.checksums = member.redundancy.checksums();
+            member.redundancy.settle(&self.header.to_bytes()?)?;
         }
         Ok(())
     }
@@ -346,14 +346,14 @@ impl<'a, C: Comm> Members<'a, C> {
         let own = self.own();
         let summed = self.header.own().has_checksums();
         let data = Data::new(self.files.clone(), summed);
-        let mut member = Member::new(data, self.present_payload());
+        let mut member = Member::new(data, self.present_redundancy());
         if own.data {
             let read = member.data.read_rest();
             self.judge_data(read, &mut member);
         }
-        if own.payload {
-            let read = member.payload.read_rest().map(|()| true);
-            self.judge_payload(read, &mut member);
+        if own.redundancy {
+            let read = member.redundancy.read_rest().map(|()| true);
+            self.judge_redundancy(read, &mut member);
         }
         let state = |place: &Place, checked: bool| {
             let path = place.path().to_owned();
@@ -365,8 +365,8 @@ impl<'a, C: Comm> Members<'a, C> {
             (path, state)
         };
         let files = self.files.iter();
-        let checked =
-            !self.found_checksums.is_empty() || self.pieces.lengths(self.header.rank).is_empty();
+        let checked = !self.found_checksums.is_empty()
+            || self.geometry.redundancy(self.header.rank).is_empty();
         Scrubbed {
             files: files
                 .map(|(file, place)| state(place, file.checksum.is_some()))
@@ -437,10 +437,10 @@ fn check_chunks(needed: Option<u64>, named: u64) -> Result<()> {
 }
 
 fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
-    let bits = u64::from(own.data) | u64::from(own.payload) << 1;
+    let bits = u64::from(own.data) | u64::from(own.redundancy) << 1;
     let have = gather_u64(comm, bits)?.into_iter().map(|bits| Have {
         data: bits & 1 != 0,
-        payload: bits & 2 != 0,
+        redundancy: bits & 2 != 0,
     });
     Ok(have.collect())
 }

@@ -36,7 +36,7 @@ pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
 pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Single => SINGLE,
-        Scheme::Partner { .. } => PARTNER,
+        Scheme::Copies { .. } => PARTNER,
         Scheme::Xor => XOR,
         Scheme::ReedSolomon { .. } => REED_SOLOMON,
     }

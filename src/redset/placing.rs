@@ -84,7 +84,7 @@ impl From<Scheme> for placement::Scheme {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Single => Self::Single,
-            Scheme::Partner { replicas } => Self::Partner { replicas },
+            Scheme::Copies { replicas } => Self::Partner { replicas },
             Scheme::Xor => Self::Xor,
             Scheme::ReedSolomon { k } => Self::ReedSolomon { k },
         }
@@ -95,7 +95,7 @@ impl From<placement::Scheme> for Scheme {
     fn from(scheme: placement::Scheme) -> Self {
         match scheme {
             placement::Scheme::Single => Self::Single,
-            placement::Scheme::Partner { replicas } => Self::Partner { replicas },
+            placement::Scheme::Partner { replicas } => Self::Copies { replicas },
             placement::Scheme::Xor => Self::Xor,
             placement::Scheme::ReedSolomon { k } => Self::ReedSolomon { k },
         }

@@ -13,10 +13,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::engine::Means;
 pub use super::members::State;
 use super::members::{Location, Members};
-use super::{Config, Descriptor, Error, Result, Scheme, Set, agree, names};
+use super::{Config, Descriptor, Error, Peers, Result, Scheme, agree, names};
 use crate::comm::local::{self, LocalComm};
 use crate::kvtree::TreeRef;
 use crate::storage::below::Below;
@@ -37,7 +36,7 @@ impl Kind {
     fn of(scheme: Scheme) -> Option<Kind> {
         match scheme {
             Scheme::Single => None,
-            Scheme::Partner { .. } => Some(Kind::Partner),
+            Scheme::Copies { .. } => Some(Kind::Partner),
             Scheme::Xor => Some(Kind::Xor),
             Scheme::ReedSolomon { .. } => Some(Kind::ReedSolomon),
         }
@@ -132,10 +131,10 @@ fn outside(found: &Found, directory: &Path) -> Result<Vec<PathBuf>> {
 
 fn repair(found: &Found, places: &Places) -> Result<()> {
     let config = Config::current();
-    let means = Means::usual(&config).shared_by(found.ranks());
+    let limits = config.limits(found.ranks());
     let ranks = found.run(places, |set, descriptor, location| {
         let surveyed = Members::survey(set, descriptor, location);
-        let repaired = surveyed.and_then(|members| members.repair(means, config.salvages()));
+        let repaired = surveyed.and_then(|members| members.repair(limits, config.salvages()));
         let placed = agree(&set.comm, repaired)?.commit();
         agree(&set.comm, placed)
     })?;

@@ -11,7 +11,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::engine::Means;
 use super::members::{Location, Members, put_in_place};
 use super::{Config, Descriptor, Error, Redset, Result};
 use super::{agree, commit, descriptors, grouping, names};
@@ -31,11 +30,10 @@ pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Res
 fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
     let config = Config::current();
-    let means = Means::usual(&config);
     let found = Members::survey(set, descriptor, &Location::usual(name, descriptor));
     let repair = agree(
         &redset.parent,
-        found.and_then(|members| members.repair(means, config.salvages())),
+        found.and_then(|members| members.repair(config.limits(1), config.salvages())),
     )?;
     one_generation(&redset.parent, repair.generation)?;
     let file = names::descriptor_file(name, descriptor.world_rank);

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::apply::unpack;
 use super::members::{Location, Members, Scrubbed, State};
 use super::recover::{descriptor_state, find_sets, one_generation};
-use super::{Error, Result, Set, agree, grouping, names};
+use super::{Error, Peers, Result, agree, grouping, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::value::rank_text;
 use crate::kvtree::{Tree, TreeMut, pack};
@@ -87,7 +87,7 @@ fn note(list: TreeMut, path: &Path, state: &State) {
 }
 
 /// The reports of all ranks of the set in one.
-fn share<C: Comm>(set: &Set<C>, own: Tree) -> Result<Tree> {
+fn share<C: Comm>(set: &Peers<C>, own: Tree) -> Result<Tree> {
     let comm = &set.comm;
     let packed = pack::packed(Some(own.view()))?;
     let others: Vec<_> = (0..comm.size())

@@ -127,7 +127,7 @@ fn a_share_is_not_rebuilt_from_a_guard_with_gaps() {
         if rank_of(group) == 0 {
             let members = &mut group.snapshots.kept[0].members;
             let entries = members.values_mut().flatten();
-            entries.for_each(|entry| entry.guard = None);
+            entries.for_each(|entry| entry.redundancy = None);
         }
     });
     job.lose(&[2]);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::set::Set;
 use super::*;
 use crate::testing::stride;
 
@@ -18,7 +17,7 @@ fn policies(ranks: usize) -> Vec<Policy> {
     });
     let mut seen = BTreeSet::new();
     let sets = |policy: &Policy| -> Vec<_> {
-        let set = |rank| format!("{:?}", Set::of(policy, rank, ranks).unwrap());
+        let set = |rank| format!("{:?}", policy.set(rank, ranks).unwrap());
         (0..ranks).map(set).collect()
     };
     let all = copies.chain(parities);
@@ -194,7 +193,7 @@ fn damaged_shares_are_rebuilt_or_reported() {
                 let rank = rank_of(group);
                 if damaged.contains(&rank) {
                     let entries = group.snapshots.kept[0].members.get_mut(&4).unwrap();
-                    entries[0].own.flip_a_bit();
+                    entries[0].data.flip_a_bit();
                     let mut bytes = [0; 1000];
                     let own = group.restore_locally(4, Stamp::Latest, u64::MAX, &mut bytes[..]);
                     assert!(matches!(own, Err(Error::NoData(_))));
@@ -221,7 +220,7 @@ fn a_damaged_guard_is_reported_when_it_is_needed() {
             store(group, 4, 1);
             group.commit().unwrap();
             let entries = group.snapshots.kept[0].members.get_mut(&4).unwrap();
-            entries[0].guard.as_mut().unwrap().flip_a_bit();
+            entries[0].redundancy.as_mut().unwrap().flip_a_bit();
             check(group, 4, Stamp::Latest, 1);
         });
         job.lose(&[2]);

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use super::super::access::heir;
 use super::super::header::{Header, Info};
 use super::super::{Neighbour, names};
-use super::{Descriptor, Error, LocalComm, Location, Places, Result, Scheme, Set, local};
+use super::{Descriptor, Error, LocalComm, Location, Peers, Places, Result, Scheme, local};
 use crate::comm::Comm;
 use crate::log;
+use crate::protect::Set;
 use crate::protect::generation;
 use crate::storage::place::Owner;
 
@@ -132,7 +133,7 @@ impl Found {
     pub(super) fn run<T: Send>(
         &self,
         places: &Places,
-        act: impl Fn(&Set<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
+        act: impl Fn(&Peers<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let ranks = local::try_run(self.ranks(), |comm| {
             let set = self.set(comm);
@@ -148,7 +149,7 @@ impl Found {
         ranks.map_err(Error::NoThread)?.into_iter().collect()
     }
 
-    fn set(&self, comm: LocalComm) -> Set<LocalComm> {
+    fn set(&self, comm: LocalComm) -> Peers<LocalComm> {
         let map = self.world_ranks();
         let neighbour = |rank: usize| Neighbour {
             rank,
@@ -156,10 +157,11 @@ impl Found {
             hostname: String::new(),
         };
         let (rank, ranks) = (comm.rank(), comm.size());
-        Set {
+        Peers {
             left: neighbour((rank + ranks - 1) % ranks),
             right: neighbour((rank + 1) % ranks),
             on_one_node: true,
+            set: Set::whole(&comm, self.infos[&rank].0.descriptor.scheme),
             comm,
             map,
         }

@@ -163,7 +163,7 @@ fn a_placement_must_be_one_of_these_ranks_and_the_same_everywhere() {
     }
     let (xor, partner) = (
         placement(4, Scheme::Xor),
-        placement(4, Scheme::Partner { replicas: 1 }),
+        placement(4, Scheme::Copies { replicas: 1 }),
     );
     let verdicts = run(4, |comm| {
         let given = if comm.rank() == 3 { &partner } else { &xor };

@@ -82,10 +82,10 @@ impl Gathered {
 /// Changes what the header of a redundancy file says; its checksum is right again.
 fn craft(path: &Path, change: impl FnOnce(&mut Header)) {
     let (mut header, length) = Header::read(path).unwrap().unwrap();
-    let payload = fs::read(path).unwrap().split_off(length as usize);
+    let redundancy = fs::read(path).unwrap().split_off(length as usize);
     change(&mut header);
     let mut bytes = header.to_bytes().unwrap();
-    bytes.extend(payload);
+    bytes.extend(redundancy);
     fs::write(path, bytes).unwrap();
 }
 
@@ -104,8 +104,8 @@ fn survives(gathered: &Gathered, crafted: &Path, before: &Files) {
 fn neighbours_that_are_said_to_be_of_another_scheme_start_no_deadlock() {
     let schemes = [
         Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
-        Scheme::Partner { replicas: 2 },
+        Scheme::Copies { replicas: 1 },
+        Scheme::Copies { replicas: 2 },
         Scheme::ReedSolomon { k: 1 },
         Scheme::ReedSolomon { k: 2 },
     ];
@@ -331,7 +331,7 @@ fn set_id_and_sticky_bits_are_not_restored() {
 fn redundancy_is_as_private_as_the_strictest_file() {
     let schemes = [
         Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
         Scheme::ReedSolomon { k: 2 },
     ];
     for scheme in schemes {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crc32fast::Hasher;
 
 /// CRC-32 of each stretch of a stream.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     length: u64,
     /// Where files begin and end, in order.
     bounds: Vec<u64>,
@@ -25,15 +25,15 @@ struct Stretch {
 
 /// A stretch that another rank has summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) checksum: u32,
+pub(crate) struct Sum {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) checksum: u32,
 }
 
 impl Sums {
     /// For a stream of `length` bytes, cut at `bounds` (in any order).
-    pub(super) fn new(length: u64, bounds: impl IntoIterator<Item = u64>) -> Sums {
+    pub(crate) fn new(length: u64, bounds: impl IntoIterator<Item = u64>) -> Sums {
         let mut bounds: Vec<u64> = bounds.into_iter().filter(|&at| at < length).collect();
         bounds.push(length);
         bounds.sort_unstable();
@@ -46,7 +46,7 @@ impl Sums {
     }
 
     /// Takes in bytes of the stream. What was taken in before, and what lies behind the end, is ignored.
-    pub(super) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
+    pub(crate) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
         while !bytes.is_empty() && offset < self.length {
             let free_until = self.next_after(offset);
             let before = self.stretches.range_mut(..=offset).next_back();
@@ -85,14 +85,14 @@ impl Sums {
     }
 
     /// Takes in a stretch that another rank has summed up.
-    pub(super) fn insert(&mut self, sum: Sum) {
+    pub(crate) fn insert(&mut self, sum: Sum) {
         let hasher = Hasher::new_with_initial_len(sum.checksum, sum.end - sum.start);
         let end = sum.end;
         self.stretches.insert(sum.start, Stretch { end, hasher });
     }
 
     /// What was taken in.
-    pub(super) fn sums(&self) -> impl Iterator<Item = Sum> {
+    pub(crate) fn sums(&self) -> impl Iterator<Item = Sum> {
         self.stretches.iter().map(|(&start, stretch)| Sum {
             start,
             end: stretch.end,
@@ -101,7 +101,7 @@ impl Sums {
     }
 
     /// What has not been taken in yet.
-    pub(super) fn missing(&self) -> Vec<Range<u64>> {
+    pub(crate) fn missing(&self) -> Vec<Range<u64>> {
         let ends = self.stretches.values().map(|stretch| stretch.end);
         let starts = self.stretches.keys().copied().chain([self.length]);
         let gaps = std::iter::once(0).chain(ends).zip(starts);
@@ -110,12 +110,12 @@ impl Sums {
             .collect()
     }
 
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.stretches.is_empty()
     }
 
     /// The checksum of a range that begins and ends at bounds.
-    pub(super) fn of(&self, range: Range<u64>) -> u32 {
+    pub(crate) fn of(&self, range: Range<u64>) -> u32 {
         let mut sum = Hasher::new();
         for stretch in self.stretches.range(range).map(|(_, stretch)| stretch) {
             sum.combine(&stretch.hasher);
@@ -125,7 +125,7 @@ impl Sums {
 }
 
 /// The checksum of stretches that follow each other, from the checksum and length of each.
-pub(super) fn joined(stretches: impl Iterator<Item = (u32, u64)>) -> u32 {
+pub(crate) fn joined(stretches: impl Iterator<Item = (u32, u64)>) -> u32 {
     let mut sum = Hasher::new();
     for (checksum, length) in stretches {
         sum.combine(&Hasher::new_with_initial_len(checksum, length));
