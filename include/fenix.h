@@ -193,7 +193,8 @@ int Fenix_Finalize(void);
  *
  * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the
  * latest (-1: all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank
- * keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. If the environment variable
+ * keeps a copy, or {5, rank separation, set size}: sets of ranks keep parity. That of STANCHION_FENIX_POLICY_RS of
+ * stanchion.h is {rank separation, set size, k}: any k ranks of a set may be lost. If the environment variable
  * STANCHION_TOPOLOGY is set, the sets are placed by the failure domains that it names, as with
  * STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank separation is then not looked at. A group that existed keeps
  * its sets, its members and the snapshots that all ranks that survived have; ranks that are new get theirs by
@@ -227,7 +228,8 @@ int Fenix_Data_member_create(int group_id, int member_id, void *buffer, int coun
 
 /**
  * Tells how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation}
- * or {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
+ * or {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2}, {5, set size} or {6, set size, k}, with
+ * STANCHION_FENIX_POLICY_RS {rank separation, set size, k}; `flag` gets 1.
  */
 int Fenix_Data_group_get_redundancy_policy(int group_id,
                                            int *policy_name,

@@ -10,13 +10,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A name for Fenix_Data_group_create, beside those of Fenix.
 pub(super) const STANCHION_FENIX_POLICY_PLACED: c_int = 113;
 
-/// As `stanchion.h` declares it.
+/// Another one: sets of ranks keep Reed-Solomon parity.
+pub(super) const STANCHION_FENIX_POLICY_RS: c_int = 114;
+
+/// As `stanchion.h` declares it, but for `k`, which only callers that know mode 6 have.
 #[repr(C)]
 #[allow(non_camel_case_types)]
 pub struct stanchion_fenix_placed {
     pub(super) mode: c_int,
     pub(super) set_size: c_int,
     path: *const c_char,
+}
+
+/// All of it.
+#[repr(C)]
+pub(super) struct PlacedWithK {
+    placed: stanchion_fenix_placed,
+    pub(super) k: c_int,
 }
 
 impl stanchion_fenix_placed {
@@ -78,5 +88,7 @@ mod tests {
         assert_eq!(offset_of!(stanchion_fenix_placed, set_size), 4);
         assert_eq!(offset_of!(stanchion_fenix_placed, path), 8);
         assert_eq!(size_of::<stanchion_fenix_placed>(), 16);
+        assert_eq!(offset_of!(PlacedWithK, placed), 0);
+        assert_eq!(offset_of!(PlacedWithK, k), 16);
     }
 }

@@ -77,13 +77,18 @@ pub(super) fn check_settings<C: Comm>(
     policy.check(comm.size()).map(|()| policy)
 }
 
-fn fields(settings: &Settings) -> [(&'static str, u64); 8] {
-    let (mode, separation, set_size) = match settings.policy {
-        Policy::Copy { separation } => (1, separation, 0),
+fn fields(settings: &Settings) -> [(&'static str, u64); 9] {
+    let (mode, separation, set_size, k) = match settings.policy {
+        Policy::Copy { separation } => (1, separation, 0, 1),
         Policy::Parity {
             separation,
             set_size,
-        } => (5, separation, set_size),
+        } => (5, separation, set_size, 1),
+        Policy::ReedSolomon {
+            separation,
+            set_size,
+            k,
+        } => (6, separation, set_size, k),
     };
     [
         ("its number", settings.id as u64),
@@ -92,6 +97,7 @@ fn fields(settings: &Settings) -> [(&'static str, u64); 8] {
         ("the mode of redundancy", mode),
         ("the rank separation", separation.into()),
         ("the size of a set", set_size.into()),
+        ("the number of losses to survive", k.into()),
         (
             "placement by failure domains",
             settings.path.is_some().into(),

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::agreement::{self, Common, Past};
 use super::memory::Memory;
-use super::placing::{self, Found, Sets};
 use super::snapshot::{Mark, Snapshot, Snapshots};
 use super::staging::{Pending, Ticket};
 use super::{Error, Policy, Regions, Result};
 use crate::comm::{Comm, Tag};
-use crate::protect::{Channel, Set};
+use crate::protect::set::placed::{Found, Sets, kept_or_chosen};
+use crate::protect::{self, Channel, Set};
 
 /// What all ranks give alike when they create a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -345,7 +345,15 @@ fn sets<C: Comm>(
     let Some(path) = &settings.path else {
         return Ok((policy.set(rank, ranks)?, None));
     };
-    let sets = match placing::sets(comm, path, (settings.id, policy), held)? {
+    let wanted = (policy.scheme(), policy.set_size());
+    let found = kept_or_chosen(comm, path, wanted, held).map_err(|error| match error {
+        protect::Error::Mismatch(what) => Error::Mismatch {
+            group: settings.id,
+            what,
+        },
+        error => error.into(),
+    });
+    let sets = match found? {
         Found::Kept(sets) => sets,
         Found::Chosen(sets) => {
             marks.retain(|mark| mark.width != ranks);

@@ -16,7 +16,6 @@ mod asking;
 mod group;
 mod header;
 mod memory;
-mod placing;
 mod policy;
 pub mod process;
 mod reading;
@@ -34,7 +33,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
-use crate::comm;
+use crate::{comm, failure_domain, protect, rankstr};
 
 pub use group::{Attributes, Group, Restored, Settings, Stamp};
 pub use policy::Policy;
@@ -121,6 +120,23 @@ pub enum Error {
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<protect::Error> for Error {
+    fn from(error: protect::Error) -> Error {
+        use failure_domain::placement::Error as Placement;
+        match error {
+            protect::Error::Broken(what) => Error::Invariant(what),
+            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
+            protect::Error::Comm(cause)
+            | protect::Error::Rankstr(rankstr::Error::Comm(cause))
+            | protect::Error::Placement(Placement::Comm(cause))
+            | protect::Error::Placement(Placement::Rankstr(rankstr::Error::Comm(cause))) => {
+                Error::Comm(cause)
+            }
+            other => Error::Policy(other.to_string()),
+        }
+    }
+}
 
 /// The user's memory of a member, seen as its elements packed one after the other.
 pub trait Source {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::memory::{Memory, SEGMENT};
 use super::segments::Segments;
 use super::share::Packed;
-use super::{Error, Result, Source};
+use super::{Result, Source};
 use crate::pages::Room;
 use crate::protect::sums::Sums;
 use crate::protect::{Flow, Geometry, Limits, Part, Scheme, Set, Streams, passing_blocks};
@@ -191,14 +191,5 @@ impl<S: Source + ?Sized> Streams for Copying<'_, S> {
 
     fn give_back(&mut self, block: Room) {
         self.streams.give_back(block);
-    }
-}
-
-impl From<crate::protect::Error> for Error {
-    fn from(error: crate::protect::Error) -> Error {
-        match error {
-            crate::protect::Error::Broken(what) => Error::Invariant(what),
-            other => Error::Policy(other.to_string()),
-        }
     }
 }

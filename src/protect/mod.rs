@@ -20,7 +20,7 @@ mod plan;
 mod run;
 mod schedule;
 mod scheme;
-mod set;
+pub(crate) mod set;
 pub(crate) mod sums;
 
 pub(crate) use plan::{Flow, Geometry, Have, Part, at_targets};
@@ -29,13 +29,31 @@ pub(crate) use schedule::{Limits, passing_blocks};
 pub use scheme::Scheme;
 pub(crate) use set::{Channel, Exchange, Set};
 
-/// Why a set cannot be protected or completed. All ranks of the set get the same error.
+use crate::failure_domain::placement;
+use crate::{comm, rankstr};
+
+/// Why a set cannot be formed, protected or completed. All ranks of the set get the same error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{scheme:?} cannot protect a set of {ranks} ranks")]
     SetSize { scheme: Scheme, ranks: usize },
     #[error("the data are too long to protect")]
     TooLong,
+    #[error("the ranks do not agree: {0}")]
+    Mismatch(String),
+    #[error("STANCHION_TOPOLOGY is set on some ranks only")]
+    Undeclared,
+    #[error("the placement is one of {placed} ranks, the communicator has {ranks}")]
+    Misplaced { placed: usize, ranks: usize },
+    #[error(transparent)]
+    Placement(#[from] placement::Error),
+    #[error(transparent)]
+    Rankstr(#[from] rankstr::Error),
+    #[error(transparent)]
+    Comm(#[from] comm::Error),
+    /// Another rank of the collective failed.
+    #[error("rank {rank} failed: {text}")]
+    Peer { rank: usize, text: String },
     /// Something that must hold does not; what would follow from it must not be taken for data.
     #[error("internal error: {0}")]
     Broken(&'static str),

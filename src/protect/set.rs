@@ -1,6 +1,16 @@
-//! The ranks that protect each other.
+//! The ranks that protect each other, and how their messages are told from others.
+//!
+//! Sets are chosen by failure groups (`failure_groups`), by the numbers of ranks (`separation`), or by a placement in
+//! failure domains (`placed`).
+
+mod failure_groups;
+pub(crate) mod placed;
+mod separation;
 
 use std::sync::Arc;
+
+pub(crate) use failure_groups::{by_failure_group, number_sets, part, part_in_order};
+pub(crate) use separation::{Spacing, pair};
 
 use super::{Error, Geometry, Result, Scheme};
 use crate::comm::{self, Buffer, Comm, Tag, Underway};
@@ -23,6 +33,20 @@ impl Set {
             ranks,
             scheme,
         })
+    }
+
+    /// All ranks of a communicator, if they mean the same by it: the scheme, and whatever else `numbers` says.
+    ///
+    /// # Collective
+    /// Called by all ranks of `comm`; all return the same verdict.
+    pub(crate) fn form<C: Comm>(comm: &C, scheme: Scheme, numbers: &[u64]) -> Result<Set> {
+        let same = comm::is_same(comm, &[&scheme.numbers(), numbers].concat())?;
+        if !same {
+            let what = "they do not form a set with the same scheme and numbers";
+            return Err(Error::Mismatch(what.into()));
+        }
+        scheme.check(comm.size())?;
+        Ok(Set::whole(comm, scheme))
     }
 
     /// All ranks of a communicator.
@@ -123,6 +147,14 @@ impl<C: Comm> Exchange<C> {
         messages.insert(self.mine, Arc::unwrap_or_clone(self.own));
         Ok(messages)
     }
+}
+
+/// Whether all ranks of a communicator run on one node.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn on_one_node<C: Comm>(comm: &C) -> comm::Result<bool> {
+    comm::is_same(comm, &[comm.node()])
 }
 
 #[cfg(test)]

@@ -1,26 +1,22 @@
 //! Apply: writes redundancy for the files of all ranks.
 //!
-//! Each rank notes down its files and gives the note to the right neighbours that may have to make good
-//! for it. The sizes of all ranks of a set give the lengths of all pieces, hence all flows; the engine
-//! fills the redundancy file behind the place of its header. The header comes last, when the checksums
-//! are known. Then all ranks commit.
+//! Each rank records its files and gives the record to the right neighbours that may have to rebuild them. The sizes of
+//! all ranks' files give the geometry of the set, hence all flows; carrying them out fills the redundancy file behind
+//! the place of its header. The header comes last, when the checksums are known. Then all ranks commit.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
 use super::header::{Header, Info, Record, StripeInfo};
 use super::member::{Data, Member, Redundancy};
+use super::sharing::infos;
 use super::{Config, Descriptor, Error, Peers, Redset, Result, agree, commit, descriptors, names};
-use crate::comm::{Comm, Tag, transfer_unsized};
-use crate::kvtree::pack::{self, Order};
-use crate::kvtree::{self, Tree};
+use crate::comm::Comm;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Part};
 use crate::storage::place::attributes;
-
-const TAG: Tag = 0x6170;
 
 pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
@@ -87,41 +83,6 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
         generation: None,
     }
     .checked()
-}
-
-/// Gives a tree to the `copies` right neighbours and returns those of the left ones. All ranks come out
-/// of it together, whatever is wrong with a tree.
-pub(super) fn give_to_right<C: Comm>(
-    comm: &C,
-    copies: usize,
-    tree: &Tree,
-) -> Result<Vec<(usize, Tree)>> {
-    let (rank, ranks) = (comm.rank(), comm.size());
-    let left = |distance: usize| (rank + ranks - distance) % ranks;
-    let right = |distance: usize| (rank + distance) % ranks;
-    let packed = pack::packed(Some(tree.view()))?;
-    let sends: Vec<_> = (1..=copies).map(|d| (right(d), &packed[..])).collect();
-    let from: Vec<_> = (1..=copies).map(left).collect();
-    let blocks = transfer_unsized(comm, TAG, &sends, &from)?;
-    let unpacked = from.into_iter().zip(&blocks);
-    unpacked
-        .map(|(from, block)| Ok((from, unpack(block)?)))
-        .collect()
-}
-
-pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
-    let (tree, _) = pack::unpack(bytes, Order::AsPacked).map_err(kvtree::Error::from)?;
-    Ok(tree)
-}
-
-/// The notes of this rank and its left neighbours, by rank.
-pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Info>> {
-    let copies = own.descriptor.scheme.copies();
-    let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
-    for (rank, tree) in give_to_right(comm, copies, &own.to_tree()?)? {
-        infos.insert(rank, Info::from_tree(tree.view())?);
-    }
-    Ok(infos)
 }
 
 fn write_redundancy<C: Comm>(

@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::hash::BuildHasher;
 use std::path::Path;
 
-use super::apply::give_to_right;
+use super::sharing::give_to_right;
 use super::{Descriptor, Error, Peers, Result, agree, header, names};
 use crate::comm::{Comm, Op};
 use crate::kvtree::value::{parse_rank, rank_text};

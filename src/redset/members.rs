@@ -10,9 +10,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::apply::infos;
 use super::header::{Header, Record, StripeInfo};
 use super::member::{Data, Member, Redundancy};
+use super::sharing::infos;
 use super::survey::Survey;
 use super::{Descriptor, Error, Peers, Result, agree, names};
 use crate::comm::Comm;

@@ -21,9 +21,9 @@ mod header;
 mod member;
 mod members;
 mod names;
-mod placing;
 pub mod rebuild;
 mod recover;
+mod sharing;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -34,6 +34,7 @@ use std::path::PathBuf;
 
 use crate::comm::{self, Comm, Tag};
 use crate::failure_domain::placement::{self, Placement};
+use crate::protect::set::placed;
 use crate::protect::{self, Channel, Flow, Limits, Run, Set, near};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
@@ -172,8 +173,8 @@ pub fn create<C: Comm>(
 /// # Collective
 /// Called by all ranks of `comm` with the same placement; all return the same verdict.
 pub fn create_placed<C: Comm>(comm: &C, placement: &Placement) -> Result<Redset<C>> {
-    placing::check(comm, placement)?;
-    grouping::placed(grouping::same(comm)?, placement)
+    placed::check(comm, placement)?;
+    grouping::create_placed(grouping::same(comm)?, placement)
 }
 
 /// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor
@@ -286,6 +287,13 @@ impl From<protect::Error> for Error {
     fn from(error: protect::Error) -> Error {
         match error {
             protect::Error::SetSize { scheme, ranks } => Error::SetSize { scheme, ranks },
+            protect::Error::Mismatch(what) => Error::Mismatch(what),
+            protect::Error::Undeclared => Error::Undeclared,
+            protect::Error::Misplaced { placed, ranks } => Error::Misplaced { placed, ranks },
+            protect::Error::Placement(error) => Error::Placement(error),
+            protect::Error::Rankstr(error) => Error::Rankstr(error),
+            protect::Error::Comm(error) => Error::Comm(error),
+            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
             protect::Error::TooLong => Error::Mismatch("its files are too long to protect".into()),
             protect::Error::Broken(what) => Error::Broken(what),
         }

@@ -4,9 +4,9 @@
 //! go on with one scheme, one generation and one list of headers that count, or fail together, before any of them
 //! waits for another as one of these would have it.
 
-use super::apply::unpack;
 use super::header::{Header, Info, Record};
 use super::members::{Account, Location};
+use super::sharing::unpack;
 use super::{Descriptor, Error, Result, Scheme, agree};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack;

@@ -4,9 +4,9 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::apply::unpack;
 use super::members::{Location, Members, Scrubbed, State};
 use super::recover::{descriptor_state, find_sets, one_generation};
+use super::sharing::unpack;
 use super::{Error, Peers, Result, agree, grouping, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::value::rank_text;

@@ -54,7 +54,7 @@ fn a_time_stamp_that_was_given_twice_names_two_snapshots() {
 
 #[test]
 fn what_not_all_ranks_of_a_set_could_store_is_not_committed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for under_way in [false, true] {
             let mut job = Job::new(8, policy);
             let refused = job.run(|group| {

@@ -44,7 +44,7 @@ fn every_rank_of_every_shape_can_be_lost_one_after_the_other() {
 
 #[test]
 fn several_members_in_any_order_at_every_depth() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for depth in [Some(0), Some(1), Some(3), None] {
             let mut job = Job::new(8, policy);
             job.settings.depth = depth;
@@ -152,7 +152,7 @@ fn a_rank_that_never_restored_is_still_lost_for_the_next_failure() {
 /// Snapshots that are older than the member are looked into for elements that were never stored.
 #[test]
 fn a_member_that_is_younger_than_a_loss_is_not_missed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(4, policy);
         job.settings.depth = Some(3);
         job.run(|group| {
@@ -212,7 +212,7 @@ fn damaged_shares_are_rebuilt_or_reported() {
 
 #[test]
 fn a_damaged_guard_is_reported_when_it_is_needed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(4, policy);
         job.settings.checksums = true;
         job.run(|group| {
@@ -230,7 +230,7 @@ fn a_damaged_guard_is_reported_when_it_is_needed() {
 
 #[test]
 fn a_smaller_group_says_what_it_cannot_restore() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(6, policy);
         job.run(|group| {
             create_member(group, 4);

@@ -102,7 +102,7 @@ fn declared(
     run(4, |comm| {
         let path = path(comm.rank()).map(str::to_owned);
         let group = format!("node{}", comm.rank());
-        placing::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2)
+        placed::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2)
     })
 }
 
@@ -139,7 +139,7 @@ fn what_one_rank_declares_wrongly_fails_on_all() {
             1 => Err(topology::Error::NotText("STANCHION_TOPOLOGY")),
             _ => Ok(Some("rack0".to_owned())),
         };
-        placing::declared(&comm, path, Scheme::Xor, Some(b"node"), 2).map(drop)
+        placed::declared(&comm, path, Scheme::Xor, Some(b"node"), 2).map(drop)
     });
     all_fail(&unreadable);
 }
