@@ -1,17 +1,17 @@
 //! What the ranks of a set tell each other before a transfer: what they want to store, and whether they can.
 
-use super::share::{Description, message, values};
+use super::share::{Share, message, values};
 use super::{Attributes, Error, Regions, Result};
 use crate::protect::Set;
 
 /// What a rank tells the others of its set before anything else.
 #[derive(Clone, Copy)]
-pub(super) struct Header {
+pub(super) struct StoreHeader {
     status: u64,
     member: i32,
     attributes: Attributes,
     elements: u64,
-    /// How many ranges it will tell of; none when it stores all elements.
+    /// Number of ranges in the next message; `None` if it stores all elements.
     pub(super) ranges: Option<u64>,
     /// Hash of the lengths of all shares that it is prepared for.
     pub(super) expected: u64,
@@ -22,14 +22,14 @@ pub(super) const HEADER: usize = 7 * 8;
 pub(super) const READY: u64 = 0;
 const OTHER_MEMBER: u64 = 9;
 
-impl Header {
+impl StoreHeader {
     /// `share` is what the rank wants to store, or why it cannot.
     pub(super) fn of(
         member: i32,
-        share: std::result::Result<&Description, &Error>,
+        share: std::result::Result<&Share, &Error>,
         expected: u64,
-    ) -> Header {
-        let mut header = Header {
+    ) -> StoreHeader {
+        let mut header = StoreHeader {
             status: READY,
             member,
             attributes: Attributes::default(),
@@ -64,9 +64,9 @@ impl Header {
         ])
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Header> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<StoreHeader> {
         let [status, member, count, element, elements, ranges, expected] = values(bytes)?;
-        Ok(Header {
+        Ok(StoreHeader {
             status,
             member: member as i32,
             attributes: Attributes { count, element },
@@ -87,13 +87,13 @@ impl Header {
         }
     }
 
-    /// `regions` are those that the rank told of besides, if it has to.
-    pub(super) fn share(&self, regions: &[u8]) -> Option<Description> {
+    /// `regions` come from the second message, if the rank does not store all elements.
+    pub(super) fn share(&self, regions: &[u8]) -> Option<Share> {
         let regions = match self.ranges {
             None => Regions::all(self.attributes.count),
             Some(_) => Regions::decode(regions)?,
         };
-        Some(Description {
+        Some(Share {
             attributes: self.attributes,
             regions,
             crc: None,

@@ -20,6 +20,22 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Mode, rank separation, set size, and how many ranks of a set may be lost.
+    pub(super) fn numbers(self) -> [u32; 4] {
+        match self {
+            Policy::Copy { separation } => [1, separation, 2, 1],
+            Policy::Parity {
+                separation,
+                set_size,
+            } => [5, separation, set_size, 1],
+            Policy::ReedSolomon {
+                separation,
+                set_size,
+                k,
+            } => [6, separation, set_size, k],
+        }
+    }
+
     /// How the shares of a set are protected.
     pub(super) fn scheme(self) -> Scheme {
         match self {
@@ -31,110 +47,70 @@ impl Policy {
 
     /// The set of a rank.
     pub(super) fn set(self, rank: usize, ranks: usize) -> Result<Set> {
+        let [_, separation, set_size, _] = self.numbers();
+        let spacing = Spacing {
+            separation: separation as usize,
+            set_size: set_size as usize,
+            smallest: self.smallest_set(),
+        };
         let members = match self {
-            Policy::Copy { separation } => pair(separation, rank, ranks)?,
-            Policy::Parity {
-                separation,
-                set_size,
-            }
-            | Policy::ReedSolomon {
-                separation,
-                set_size,
-                ..
-            } => {
-                let spacing = Spacing {
-                    separation: separation as usize,
-                    set_size: set_size as usize,
-                    smallest: self.smallest_set(),
-                };
-                spacing.set_of(rank, ranks)
-            }
+            Policy::Copy { .. } => pair(separation, rank, ranks)?,
+            _ => spacing.set_of(rank, ranks),
         };
         Ok(Set::new(members, rank, self.scheme())?)
     }
 
-    /// How many ranks a set shall have.
-    pub(super) fn set_size(self) -> usize {
-        match self {
-            Policy::Copy { .. } => 2,
-            Policy::Parity { set_size, .. } | Policy::ReedSolomon { set_size, .. } => {
-                set_size as usize
-            }
-        }
-    }
-
     /// With fewer ranks parity is no better than copies.
     fn smallest_set(self) -> usize {
+        let [_, _, _, k] = self.numbers();
         match self {
             Policy::Copy { .. } => 2,
-            Policy::Parity { .. } => 3,
-            Policy::ReedSolomon { k, .. } => k as usize + 2,
+            _ => k as usize + 2,
         }
     }
 
     /// The policy of a group that existed before and may have shrunk since: programs compute the separation and the
     /// size of a set from the number of ranks. Two ranks have copies in every mode.
-    pub(super) fn fitted(mut self, ranks: usize) -> Policy {
-        if ranks < 3 {
-            self = Policy::Copy { separation: 1 };
-        }
-        if let Policy::ReedSolomon { k, .. } = &mut self {
-            *k = (*k).min(ranks as u32 - 2);
-        }
-        let smallest = self.smallest_set() as u32;
-        match &mut self {
-            Policy::Copy { separation } => *separation = (*separation).max(1),
-            Policy::Parity {
+    pub(super) fn fitted(self, ranks: usize) -> Policy {
+        let [_, separation, set_size, k] = self.numbers();
+        let separation = separation.max(1);
+        match self {
+            Policy::Copy { .. } => Policy::Copy { separation },
+            _ if ranks < 3 => Policy::Copy { separation: 1 },
+            Policy::Parity { .. } => Policy::Parity {
                 separation,
-                set_size,
-            }
-            | Policy::ReedSolomon {
-                separation,
-                set_size,
-                ..
-            } => {
-                *separation = (*separation).max(1);
-                *set_size = (*set_size).max(smallest);
+                set_size: set_size.max(3),
+            },
+            Policy::ReedSolomon { .. } => {
+                let k = k.min(ranks as u32 - 2);
+                Policy::ReedSolomon {
+                    separation,
+                    set_size: set_size.max(k + 2),
+                    k,
+                }
             }
         }
-        self
     }
 
     /// Refuses what cannot protect a group of `ranks` ranks.
     pub(super) fn check(self, ranks: usize) -> Result<()> {
-        let needed = self.smallest_set();
-        let (separation, set_size, k) = match self {
-            Policy::Copy { separation } => (separation, needed, 1),
-            Policy::Parity {
-                separation,
-                set_size,
-            } => (separation, set_size as usize, 1),
-            Policy::ReedSolomon {
-                separation,
-                set_size,
-                k,
-            } => (separation, set_size as usize, k as usize),
+        let [_, separation, set_size, k] = self.numbers();
+        let (set_size, needed) = (set_size as usize, self.smallest_set());
+        let why = if k == 0 {
+            "it is to survive the loss of 0 ranks".into()
+        } else if set_size < needed {
+            format!("a set of {set_size} is too small for parity")
+        } else if separation == 0 {
+            "the rank separation is 0, it must be positive".into()
+        } else if ranks < needed {
+            format!("it needs {needed} ranks, there are {ranks}")
+        } else {
+            // A set may take in as many ranks besides as are too few for a set of their own.
+            let largest = (set_size + needed - 1).min(ranks);
+            return Ok(self.scheme().check(largest)?);
         };
-        if k == 0 {
-            return refuse("it is to survive the loss of 0 ranks".into());
-        }
-        if set_size < needed {
-            return refuse(format!("a set of {set_size} is too small for parity"));
-        }
-        if separation == 0 {
-            return refuse("the rank separation is 0, it must be positive".into());
-        }
-        if ranks < needed {
-            return refuse(format!("it needs {needed} ranks, there are {ranks}"));
-        }
-        // A set may take in as many ranks besides as are too few for a set of their own.
-        let largest = (set_size + needed - 1).min(ranks);
-        Ok(self.scheme().check(largest)?)
+        Err(Error::Policy(why))
     }
-}
-
-fn refuse(why: String) -> Result<()> {
-    Err(Error::Policy(why))
 }
 
 #[cfg(test)]

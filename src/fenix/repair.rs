@@ -12,15 +12,15 @@ use std::collections::BTreeSet;
 
 use super::header::{judge, status_of, statuses};
 use super::memory::Memory;
-use super::reading::Stored;
-use super::share::{Description, message};
+use super::reading::StoredShare;
+use super::share::{Share, message};
 use super::snapshot::{Entries, Entry, Snapshot};
 use super::streams::{MemoryStreams, limits, passing};
-use super::telling::{State, Told, had_alike, lost_positions, states, tell};
+use super::telling::{Holding, ToldShares, had_alike, lost_positions, states, tell};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag};
 use crate::pages::Room;
-use crate::protect::{Channel, Flow, Have, Limits, Run, Set};
+use crate::protect::{Channel, Flow, FlowRun, Have, Limits, Set};
 
 /// Blocks go with this tag and the next.
 const BLOCKS: Tag = 3;
@@ -63,7 +63,7 @@ struct SnapshotRepair {
 }
 
 struct EntryRepair {
-    shares: Vec<Description>,
+    shares: Vec<Share>,
     flows: Vec<Flow>,
     limits: Limits,
     streams: MemoryStreams,
@@ -87,7 +87,7 @@ impl RepairPlan {
             let lost = lost_positions(&states);
             let is_mine = lost.contains(&set.mine());
             // A store is one of all ranks: what one has not stored, no other has lost.
-            let is_nothing = states.contains(&State::Nothing) && had_alike(&states);
+            let is_nothing = states.contains(&Holding::Nothing) && had_alike(&states);
             if lost.is_empty() {
                 continue;
             }
@@ -101,7 +101,7 @@ impl RepairPlan {
                     set.rank(lost[0])
                 )));
             }
-            let mut told = Ok(Told::default());
+            let mut told = Ok(ToldShares::default());
             let mut entries = &[][..];
             if !is_nothing {
                 to_do += 1;
@@ -139,10 +139,10 @@ impl RepairPlan {
     }
 
     /// What this rank will have got back of a snapshot.
-    pub(super) fn coming(&self, index: usize) -> Option<Vec<Stored<'_>>> {
+    pub(super) fn coming(&self, index: usize) -> Option<Vec<StoredShare<'_>>> {
         let mut repairs = self.repairs.iter();
         let repair = repairs.find(|repair| repair.index == index && repair.is_mine)?;
-        let stored = repair.entries.iter().map(|entry| Stored {
+        let stored = repair.entries.iter().map(|entry| StoredShare {
             share: &entry.shares[repair.position],
             bytes: &entry.streams.data,
         });
@@ -165,7 +165,7 @@ impl RepairPlan {
             let mut rebuilt = Entries::new();
             for mut entry in repair.entries {
                 entry.streams.passing = passing;
-                Run::new(entry.flows, entry.limits).finish(&channel, &mut entry.streams)?;
+                FlowRun::new(entry.flows, entry.limits).finish(&channel, &mut entry.streams)?;
                 passing = entry.streams.passing;
                 rebuilt.push(Entry {
                     shares: entry.shares,
@@ -195,7 +195,7 @@ impl SnapshotRepair {
         set: &Set,
         memory: &mut Memory,
         (index, lost): (usize, &[usize]),
-        told: Told,
+        told: ToldShares,
         entries: &[Entry],
     ) -> Result<SnapshotRepair> {
         let is_mine = lost.contains(&set.mine());
@@ -220,11 +220,11 @@ impl EntryRepair {
         set: &Set,
         memory: &mut Memory,
         lost: &[usize],
-        shares: Vec<Description>,
+        shares: Vec<Share>,
         own: Option<&Entry>,
     ) -> Result<EntryRepair> {
         let (mine, limits) = (set.mine(), limits(set, AHEAD));
-        let lengths: Vec<_> = shares.iter().map(Description::length).collect();
+        let lengths: Vec<_> = shares.iter().map(Share::length).collect();
         let own_length = lengths[mine];
         let geometry = set.geometry(lengths)?;
         let have = (0..set.size()).map(|position| match lost.contains(&position) {

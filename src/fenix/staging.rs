@@ -1,10 +1,10 @@
 //! Stores of a group, at once or under way, into the staged snapshot.
 //!
-//! A store ends in order with those before it. One that fails leaves a note of the elements that this rank lacks, for
-//! other sets of ranks may have stored theirs: a commit then would make a snapshot of two times.
+//! Stores complete in the order in which they were started. If one fails, the elements that this rank lacks are recorded:
+//! other sets may have stored theirs, so a commit would mix elements of two times.
 
 use super::group::Group;
-use super::share::Description;
+use super::share::Share;
 use super::storing::{Manner, Storing};
 use super::{Error, Regions, Result, Source, Subset};
 use crate::comm::{Comm, Tag};
@@ -13,15 +13,15 @@ use crate::comm::{Comm, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// Every store has two tags of its own, so that stores under way do not mix; this is the first, and after so many stores
-/// they begin again.
+/// Every store has two tags of its own, so that messages of stores under way do not match each other. The first tag, and
+/// the number of stores after which tags are used again.
 const FIRST_TAG: Tag = 64;
 const STORES: u32 = 4096;
 
 /// Steps of a store that are started before the first of them is waited for.
 const AHEAD: usize = 3;
 
-pub(super) struct Pending<C: Comm> {
+pub(super) struct PendingStore<C: Comm> {
     ticket: Ticket,
     member: i32,
     pub(super) storing: Storing<C>,
@@ -74,8 +74,8 @@ impl<C: Comm> Group<C> {
     /// as soon as this returns. To be ended with [`Group::wait`] or [`Group::test`].
     ///
     /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
-    /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
-    /// kept for the next one until a store that waits is committed.
+    /// another rank to come back to this library. With parity this takes as much memory again as the share, for
+    /// each rank of a set that may be lost; it is kept for the next store until a store that waits is committed.
     pub fn start_store(
         &mut self,
         member: i32,
@@ -85,7 +85,7 @@ impl<C: Comm> Group<C> {
         let storing = self.begin(member, source, subset, usize::MAX)?;
         let ticket = Ticket(self.tickets);
         self.tickets = self.tickets.wrapping_add(1);
-        self.pending.push_back(Pending {
+        self.pending.push_back(PendingStore {
             ticket,
             member,
             storing,
@@ -100,13 +100,13 @@ impl<C: Comm> Group<C> {
         subset: &Subset,
         ahead: usize,
     ) -> Result<Storing<C>> {
-        let share = self.attributes(member).map(|attributes| Description {
+        let share = self.attributes(member).map(|attributes| Share {
             attributes,
             regions: subset.regions(attributes.count),
             crc: None,
         });
         let wanted = share.as_ref().ok().map(|share| share.regions.clone());
-        let own = share.as_ref().map_or(0, Description::length);
+        let own = share.as_ref().map_or(0, Share::length);
         let manner = Manner {
             checksums: self.settings.checksums,
             ahead,
@@ -139,7 +139,7 @@ impl<C: Comm> Group<C> {
     }
 
     fn end_first(&mut self) {
-        let Some(Pending {
+        let Some(PendingStore {
             ticket,
             member,
             storing,
@@ -152,7 +152,7 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    /// A ticket that has ended is fine too.
+    /// Waits for a store; returns at once if it has ended.
     pub fn wait(&mut self, ticket: Ticket) -> Result<()> {
         self.check_ticket(ticket)?;
         while self.is_pending(ticket) {
@@ -161,7 +161,7 @@ impl<C: Comm> Group<C> {
         self.failed.remove(&ticket).map_or(Ok(()), Err)
     }
 
-    /// Moves stores on as far as possible without waiting and tells whether this one has ended.
+    /// Progresses stores without waiting; true if this one has ended.
     pub fn test(&mut self, ticket: Ticket) -> Result<bool> {
         self.check_ticket(ticket)?;
         self.move_on();
@@ -169,7 +169,7 @@ impl<C: Comm> Group<C> {
         failed.map_or(Ok(!self.is_pending(ticket)), Err)
     }
 
-    /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
+    /// Completes the first stores that have nothing left to wait for, and progresses the others.
     fn move_on(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         let done = pending
@@ -194,7 +194,7 @@ impl<C: Comm> Group<C> {
         known.then_some(()).ok_or(Error::NoSuchRequest)
     }
 
-    /// Waits for stores under way, and refuses a commit of which another rank may have more than this one.
+    /// Waits for stores under way, and refuses to commit if a store has failed that other ranks may have completed.
     pub fn prepare_commit(&mut self) -> Result<()> {
         self.settle();
         if let Some((_, error)) = self.failed.pop_first() {

@@ -6,16 +6,16 @@
 
 use std::hash::BuildHasher;
 
-use super::header::{HEADER, Header, READY, judge, status_of, statuses};
+use super::header::{HEADER, READY, StoreHeader, judge, status_of, statuses};
 use super::memory::Memory;
-use super::share::{Description, Packed, message, values};
+use super::share::{PackedSpans, Share, message, values};
 use super::snapshot::Entry;
 use super::streams::{Copying, MemoryStreams, limits, passing};
 use super::{Error, Regions, Result, Source};
 use crate::comm::{Comm, Tag};
 use crate::pages::Room;
 use crate::protect::sums::Sums;
-use crate::protect::{Channel, Exchange, Limits, Run, Set, at_targets};
+use crate::protect::{Channel, Exchange, FlowRun, Limits, Set, at_targets};
 
 /// How a store is to be carried out.
 pub(super) struct Manner {
@@ -35,11 +35,11 @@ impl Manner {
 /// A store all of whose segments are copied.
 pub(super) struct Storing<C: Comm> {
     pub(super) tag: Tag,
-    shares: Vec<Description>,
+    shares: Vec<Share>,
     /// The position of this rank.
     mine: usize,
     streams: MemoryStreams,
-    run: Run<C, Room>,
+    run: FlowRun<C, Room>,
     /// The checksums of the shares, if they have any.
     sums: Option<Exchange<C>>,
     failure: Option<Error>,
@@ -55,31 +55,34 @@ impl<C: Comm> Storing<C> {
         memory: &mut Memory,
         manner: Manner,
         member: i32,
-        share: Result<Description>,
+        share: Result<Share>,
         source: &(impl Source + ?Sized),
     ) -> Result<Storing<C>> {
         let set = channel.set;
         let expected = hash(&manner.expected);
         let mut offer = share.and_then(|share| {
             let lengths = manner.expected.clone();
-            Ok((Prepared::new(set, memory, &manner, lengths)?, share))
+            Ok((PreparedStore::new(set, memory, &manner, lengths)?, share))
         });
         let share = offer.as_ref().map(|(_, share)| share);
-        let packed = share.map(Packed::of).unwrap_or_default();
-        let header = Header::of(member, share, expected).encode();
+        let packed = share.map(PackedSpans::of).unwrap_or_default();
+        let header = StoreHeader::of(member, share, expected).encode();
         let exchange = channel.exchange(header, |_| HEADER)?;
         if let Ok((prepared, _)) = &mut offer {
             let run = &prepared.run;
             run.read_ahead(set.mine(), &mut prepared.store.copying(&packed, source));
         }
         let headers = exchange.finish()?;
-        let headers: Result<Vec<_>> = headers.iter().map(|bytes| Header::decode(bytes)).collect();
+        let headers: Result<Vec<_>> = headers
+            .iter()
+            .map(|bytes| StoreHeader::decode(bytes))
+            .collect();
         let headers = headers?;
         let statuses = headers.iter().map(|header| header.status_for(member));
         let (prepared, share) = judge(set, offer, statuses)?;
         let (prepared, shares) =
             tell_details(channel, memory, &manner, &headers, &share, prepared)?;
-        let Prepared { mut run, mut store } = prepared;
+        let PreparedStore { mut run, mut store } = prepared;
         run.start(channel, &mut store.copying(&packed, source))?;
         let mut storing = Storing {
             tag: channel.tag,
@@ -98,8 +101,7 @@ impl<C: Comm> Storing<C> {
         Ok(storing)
     }
 
-    /// Moves the store on without waiting; true when [`Storing::finish`] would not wait either. That one
-    /// tells of a failure too.
+    /// Progresses the store without waiting; true when [`Storing::finish`] would return at once. That one reports failures.
     pub(super) fn is_done(&mut self, channel: &Channel<'_, C>) -> bool {
         if self.failure.is_some() {
             return true;
@@ -134,7 +136,7 @@ impl<C: Comm> Storing<C> {
 
     /// Of the shares, by position.
     pub(super) fn lengths(&self) -> Vec<u64> {
-        self.shares.iter().map(Description::length).collect()
+        self.shares.iter().map(Share::length).collect()
     }
 
     /// What this rank stores.
@@ -142,15 +144,15 @@ impl<C: Comm> Storing<C> {
         &self.shares[self.mine].regions
     }
 
-    /// Memory in use, as far as it is known.
+    /// Bytes of memory in use.
     pub(super) fn bytes(&self) -> u64 {
         self.streams.data.size() + self.streams.redundancy.size()
     }
 }
 
 /// A store for which memory is reserved.
-struct Prepared<C: Comm> {
-    run: Run<C, Room>,
+struct PreparedStore<C: Comm> {
+    run: FlowRun<C, Room>,
     store: Store,
 }
 
@@ -159,14 +161,14 @@ struct Store {
     sums: Option<Sums>,
 }
 
-impl<C: Comm> Prepared<C> {
+impl<C: Comm> PreparedStore<C> {
     /// For shares of these lengths, by position.
     fn new(
         set: &Set,
         memory: &mut Memory,
         manner: &Manner,
         lengths: Vec<u64>,
-    ) -> Result<Prepared<C>> {
+    ) -> Result<PreparedStore<C>> {
         let own = lengths[set.mine()];
         let geometry = set.geometry(lengths)?;
         let mut flows = geometry.encoding()?;
@@ -177,8 +179,8 @@ impl<C: Comm> Prepared<C> {
         let mut streams = MemoryStreams::reserve(memory, &geometry, set.mine(), limits)?;
         let (blocks, length) = passing(&flows, limits, set.mine());
         streams.passing = memory.reserve_passing(blocks, length)?;
-        Ok(Prepared {
-            run: Run::new(flows, limits),
+        Ok(PreparedStore {
+            run: FlowRun::new(flows, limits),
             store: Store {
                 streams,
                 sums: manner.checksums.then(|| Sums::new(own, [])),
@@ -188,7 +190,11 @@ impl<C: Comm> Prepared<C> {
 }
 
 impl Store {
-    fn copying<'a, S: ?Sized>(&'a mut self, packed: &'a Packed, source: &'a S) -> Copying<'a, S> {
+    fn copying<'a, S: ?Sized>(
+        &'a mut self,
+        packed: &'a PackedSpans,
+        source: &'a S,
+    ) -> Copying<'a, S> {
         Copying {
             streams: &mut self.streams,
             packed,
@@ -204,12 +210,12 @@ fn tell_details<C: Comm>(
     channel: &Channel<'_, C>,
     memory: &mut Memory,
     manner: &Manner,
-    headers: &[Header],
-    own: &Description,
-    prepared: Prepared<C>,
-) -> Result<(Prepared<C>, Vec<Description>)> {
+    headers: &[StoreHeader],
+    own: &Share,
+    prepared: PreparedStore<C>,
+) -> Result<(PreparedStore<C>, Vec<Share>)> {
     let set = channel.set;
-    let lengths: Vec<_> = headers.iter().map(Header::length).collect();
+    let lengths: Vec<_> = headers.iter().map(StoreHeader::length).collect();
     let hash = hash(&lengths);
     let is_expected = headers.iter().all(|header| header.expected == hash);
     if is_expected && headers.iter().all(|header| header.ranges.is_none()) {
@@ -220,7 +226,7 @@ fn tell_details<C: Comm>(
         true => Ok(prepared),
         false => {
             prepared.store.streams.recycle(memory);
-            Prepared::new(set, memory, manner, lengths)
+            PreparedStore::new(set, memory, manner, lengths)
         }
     };
     let mut details = message(&[prepared.as_ref().err().map_or(READY, status_of)]);
@@ -239,10 +245,7 @@ fn hash(lengths: &[u64]) -> u64 {
     foldhash::fast::FixedState::default().hash_one(lengths)
 }
 
-fn all_known(
-    set: &Set,
-    shares: impl Iterator<Item = Option<Description>>,
-) -> Result<Vec<Description>> {
+fn all_known(set: &Set, shares: impl Iterator<Item = Option<Share>>) -> Result<Vec<Share>> {
     let unknown = |position| Error::Peer {
         rank: set.rank(position),
         text: "it sent no valid regions".into(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::memory::{Memory, SEGMENT};
 use super::segments::Segments;
-use super::share::Packed;
+use super::share::PackedSpans;
 use super::{Result, Source};
 use crate::pages::Room;
 use crate::protect::sums::Sums;
@@ -93,7 +93,7 @@ impl MemoryStreams {
 }
 
 impl Streams for MemoryStreams {
-    type Block = Room;
+    type BlockBuffer = Room;
 
     fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Room> {
         if let Some(segment) = self.part(part).segment(offset, length) {
@@ -154,13 +154,13 @@ pub(super) fn passing(flows: &[Flow], limits: Limits, position: usize) -> (usize
 /// The streams of a store: data come out of the user's memory when they are lent for the first time.
 pub(super) struct Copying<'a, S: ?Sized> {
     pub(super) streams: &'a mut MemoryStreams,
-    pub(super) packed: &'a Packed,
+    pub(super) packed: &'a PackedSpans,
     pub(super) source: &'a S,
     pub(super) sums: &'a mut Option<Sums>,
 }
 
 impl<S: Source + ?Sized> Streams for Copying<'_, S> {
-    type Block = Room;
+    type BlockBuffer = Room;
 
     fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Room> {
         if part != Part::Data || self.streams.data.segment(offset, length).is_some() {

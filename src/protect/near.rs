@@ -80,8 +80,7 @@ pub(crate) fn run<C: Comm>(
     Ok(true)
 }
 
-/// Gives `messages[r]` to rank `r` and returns what each rank gave to us; `None` on all ranks if one of them
-/// has none to give.
+/// Gives `messages[r]` to rank `r` and returns what each rank gave to us; `None` on all ranks if one of them failed.
 fn exchange<C: Comm>(
     comm: &C,
     messages: Result<Vec<Vec<u8>>>,
@@ -124,8 +123,8 @@ impl Work<'_> {
         }
     }
 
-    /// Carries out the share of this rank and returns what each rank is to know of its sums. Ranks begin with
-    /// different flows, so that they do not all write to the same file.
+    /// Carries out the share of this rank and returns the checksums for each rank. Ranks start with different flows, so
+    /// that they do not all write to the same file.
     fn carry_out(mut self, flows: &[Flow], budget: u64, rank: usize) -> Result<Vec<Vec<u8>>> {
         let ranks = self.extents.len();
         let (behind, first) = flows.split_at(rank * flows.len() / ranks);
@@ -203,7 +202,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What is not written any more gives back its pages.
+    /// Closes files that are complete, so that they give back unused pages.
     fn close(&mut self, places: &[Chunk]) {
         let is_one = |rank, part| {
             places
@@ -291,7 +290,7 @@ impl<K: PartialEq> OpenFiles<K> {
     }
 }
 
-/// The part of `length` bytes that is up to this rank.
+/// The part of `length` bytes that this rank works on.
 fn share(length: u64, rank: usize, ranks: usize) -> Range<u64> {
     let each = length.div_ceil(ranks as u64);
     let start = |rank: usize| (rank as u64 * each).min(length);
@@ -321,7 +320,7 @@ fn resize(blocks: &mut Vec<Vec<u8>>, count: usize, length: usize) {
     blocks.iter_mut().for_each(|block| block.resize(length, 0));
 }
 
-/// What a rank is told about the sums of its streams.
+/// The message with the checksums of the streams of one rank.
 fn told(sums: &[Option<Sums>; 2]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (part, sums) in sums.iter().enumerate() {

@@ -102,10 +102,10 @@ impl Have {
 pub(crate) struct Geometry {
     /// Bytes of data of each rank.
     lengths: Vec<u64>,
-    kind: Kind,
+    kind: Arrangement,
 }
 
-enum Kind {
+enum Arrangement {
     Single,
     Copies {
         replicas: usize,
@@ -125,13 +125,13 @@ impl Geometry {
         let ranks = lengths.len();
         scheme.check(ranks)?;
         let kind = match scheme {
-            Scheme::Single => Kind::Single,
-            Scheme::Copies { replicas } => Kind::Copies { replicas },
-            Scheme::Xor => Kind::Stripes {
+            Scheme::Single => Arrangement::Single,
+            Scheme::Copies { replicas } => Arrangement::Copies { replicas },
+            Scheme::Xor => Arrangement::Stripes {
                 stripes: Stripes::covering(ranks, 1, largest),
                 parity: vec![vec![1; ranks]],
             },
-            Scheme::ReedSolomon { k } => Kind::Stripes {
+            Scheme::ReedSolomon { k } => Arrangement::Stripes {
                 stripes: Stripes::covering(ranks, k, largest),
                 parity: matrix::parity_rows(ranks, k)
                     .ok_or(Error::Broken("the coding matrix has no inverse"))?,
@@ -148,7 +148,7 @@ impl Geometry {
     fn is_possible(&self, rank: usize) -> bool {
         let whole = match &self.kind {
             // Data count as whole chunks.
-            Kind::Stripes { stripes, .. } => stripes.chunk.checked_mul(stripes.ranks as u64),
+            Arrangement::Stripes { stripes, .. } => stripes.chunk.checked_mul(stripes.ranks as u64),
             _ => {
                 let mut lengths = self.redundancy(rank).into_iter();
                 lengths.try_fold(0u64, |sum, length| sum.checked_add(length))
@@ -160,14 +160,14 @@ impl Geometry {
     /// Bytes in a chunk, if there are stripes.
     pub(crate) fn chunk(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Stripes { stripes, .. } => Some(stripes.chunk),
+            Arrangement::Stripes { stripes, .. } => Some(stripes.chunk),
             _ => None,
         }
     }
 
     /// Whether redundancy is the data of other ranks as they are.
     pub(crate) fn is_copies(&self) -> bool {
-        matches!(self.kind, Kind::Copies { .. })
+        matches!(self.kind, Arrangement::Copies { .. })
     }
 
     /// Lengths of the data chunks of a rank.
@@ -181,18 +181,18 @@ impl Geometry {
     /// Lengths of the copies or parity chunks that a rank holds.
     pub(crate) fn redundancy(&self, rank: usize) -> Vec<u64> {
         match &self.kind {
-            Kind::Single => Vec::new(),
-            Kind::Copies { replicas } => self.copies(*replicas).held(rank).collect(),
-            Kind::Stripes { stripes, .. } => vec![stripes.chunk; stripes.k],
+            Arrangement::Single => Vec::new(),
+            Arrangement::Copies { replicas } => self.copies(*replicas).held(rank).collect(),
+            Arrangement::Stripes { stripes, .. } => vec![stripes.chunk; stripes.k],
         }
     }
 
     /// The flows that complete the set; `None` if too much is missing.
     pub(crate) fn flows(&self, have: &[Have]) -> Result<Option<Vec<Flow>>> {
         match &self.kind {
-            Kind::Single => Ok(have.iter().all(|have| have.data).then(Vec::new)),
-            Kind::Copies { replicas } => Ok(self.copy(*replicas, have)),
-            Kind::Stripes { stripes, parity } => self.solve(stripes, parity, have),
+            Arrangement::Single => Ok(have.iter().all(|have| have.data).then(Vec::new)),
+            Arrangement::Copies { replicas } => Ok(self.copy(*replicas, have)),
+            Arrangement::Stripes { stripes, parity } => self.solve(stripes, parity, have),
         }
     }
 

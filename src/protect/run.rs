@@ -2,8 +2,8 @@
 //!
 //! In every step a rank lends its blocks to the workers, then computes with what it has received for an earlier step,
 //! and takes the results that others have sent it for one before that. So what it waits for was sent some steps ago
-//! ([`Limits::ahead`]). A run can be driven to its end ([`Run::finish`]). Without a limit on the steps under way,
-//! [`Run::start`] posts all messages, and [`Run::is_done`] moves the run on without waiting.
+//! ([`Limits::ahead`]). A run can be driven to its end ([`FlowRun::finish`]). Without a limit on the steps under way,
+//! [`FlowRun::start`] posts all messages, and [`FlowRun::is_done`] moves the run on without waiting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use crate::comm::{Buffer, Comm, Result, Tag, Underway};
 
 /// The bytes of this rank.
 pub(crate) trait Streams {
-    type Block: Buffer;
+    type BlockBuffer: Buffer;
 
     /// The bytes from `offset` on. What cannot be read is zeros, because others wait for the block; the streams
     /// remember why.
-    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Self::Block>;
+    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Self::BlockBuffer>;
 
     /// A buffer with anything in it. If it is for bytes of a stream, `take` will get it.
-    fn buffer(&mut self, length: usize, kept: Option<Part>) -> Self::Block;
+    fn buffer(&mut self, length: usize, kept: Option<Part>) -> Self::BlockBuffer;
 
     /// Bytes of a stream that was lost.
-    fn take(&mut self, part: Part, offset: u64, block: Self::Block);
+    fn take(&mut self, part: Part, offset: u64, block: Self::BlockBuffer);
 
     /// A buffer, or a lent block that nobody else holds, which is not needed any more.
-    fn give_back(&mut self, block: Self::Block);
+    fn give_back(&mut self, block: Self::BlockBuffer);
 }
 
 const TO_WORKERS: Tag = 0;
 const TO_TARGETS: Tag = 1;
 
 /// Flows that are being carried out. Errors are those of the transport.
-pub(crate) struct Run<C: Comm, B: Buffer> {
+pub(crate) struct FlowRun<C: Comm, B: Buffer> {
     schedule: Schedule,
     ahead: usize,
     gathering: VecDeque<Gathering<C, B>>,
@@ -57,10 +57,10 @@ struct Returning<C: Comm, B: Buffer> {
     underway: C::Underway<B>,
 }
 
-impl<C: Comm, B: Buffer> Run<C, B> {
+impl<C: Comm, B: Buffer> FlowRun<C, B> {
     /// All ranks of the set give the same flows and limits.
-    pub(crate) fn new(flows: Vec<Flow>, limits: Limits) -> Run<C, B> {
-        Run {
+    pub(crate) fn new(flows: Vec<Flow>, limits: Limits) -> FlowRun<C, B> {
+        FlowRun {
             schedule: Schedule::new(flows, limits),
             ahead: limits.ahead,
             gathering: VecDeque::new(),
@@ -72,7 +72,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     ///
     /// # Collective
     /// Called by all ranks of the set.
-    pub(crate) fn start<S: Streams<Block = B>>(
+    pub(crate) fn start<S: Streams<BlockBuffer = B>>(
         &mut self,
         channel: &Channel<'_, C>,
         streams: &mut S,
@@ -93,7 +93,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     ///
     /// # Collective
     /// Called by all ranks of the set.
-    pub(crate) fn finish<S: Streams<Block = B>>(
+    pub(crate) fn finish<S: Streams<BlockBuffer = B>>(
         &mut self,
         channel: &Channel<'_, C>,
         streams: &mut S,
@@ -109,7 +109,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     }
 
     /// Lets the streams lend what the first steps need, as long as there is nothing better to do.
-    pub(crate) fn read_ahead<S: Streams<Block = B>>(&self, mine: usize, streams: &mut S) {
+    pub(crate) fn read_ahead<S: Streams<BlockBuffer = B>>(&self, mine: usize, streams: &mut S) {
         for cut in self.schedule.first_steps(self.ahead) {
             let sources = &self.schedule.flows[cut.flow].sources;
             let own = sources.iter().filter(|source| source.rank == mine);
@@ -123,7 +123,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     }
 
     /// Moves a run that was started on without waiting; true if nothing is left to do.
-    pub(crate) fn is_done<S: Streams<Block = B>>(
+    pub(crate) fn is_done<S: Streams<BlockBuffer = B>>(
         &mut self,
         channel: &Channel<'_, C>,
         streams: &mut S,
@@ -144,7 +144,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     }
 
     /// Lends this rank's blocks of a step and sends them to the workers.
-    fn lend<S: Streams<Block = B>>(
+    fn lend<S: Streams<BlockBuffer = B>>(
         &mut self,
         channel: &Channel<'_, C>,
         streams: &mut S,
@@ -175,7 +175,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     }
 
     /// Computes what this rank computes in the oldest step, takes its own results and sends the others.
-    fn compute_first<S: Streams<Block = B>>(
+    fn compute_first<S: Streams<BlockBuffer = B>>(
         &mut self,
         channel: &Channel<'_, C>,
         streams: &mut S,
@@ -222,7 +222,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
     }
 
     /// Takes what other ranks have computed for this one in the oldest step.
-    fn take_first<S: Streams<Block = B>>(&mut self, streams: &mut S) -> Result<()> {
+    fn take_first<S: Streams<BlockBuffer = B>>(&mut self, streams: &mut S) -> Result<()> {
         let Some(first) = self.returning.pop_front() else {
             return Ok(());
         };
@@ -235,7 +235,7 @@ impl<C: Comm, B: Buffer> Run<C, B> {
 }
 
 /// What nobody else holds goes back; what the streams have lent and still hold stays theirs.
-fn give_back_shared<S: Streams>(streams: &mut S, blocks: Vec<Arc<S::Block>>) {
+fn give_back_shared<S: Streams>(streams: &mut S, blocks: Vec<Arc<S::BlockBuffer>>) {
     let unshared = blocks.into_iter().filter_map(Arc::into_inner);
     unshared.for_each(|block| streams.give_back(block));
 }
@@ -246,14 +246,14 @@ struct Step {
     /// Own blocks, and the workers that need them.
     lent: Vec<(Chunk, Vec<usize>)>,
     /// Blocks of other ranks that this rank computes with.
-    gathers: Vec<Arrival>,
+    gathers: Vec<IncomingBlock>,
     tasks: Vec<Task>,
     /// Results that another rank computes for this one.
     returns: Vec<(usize, Chunk)>,
 }
 
 /// A block that comes from another rank.
-struct Arrival {
+struct IncomingBlock {
     from: usize,
     length: usize,
     /// It is the result, not something to compute with.
@@ -278,54 +278,45 @@ enum Input {
 
 impl Step {
     fn add(&mut self, mine: usize, cut: Cut, flow: &Flow) {
+        let is_mine = |(_, block): &(usize, Chunk)| block.rank == mine;
         let targets = cut.all(&flow.targets);
         let workers = match &flow.workers {
             Workers::AtTargets => targets.iter().map(|(_, target)| target.rank).collect(),
             Workers::InTurn(ranks) => vec![cut.worker(ranks)],
         };
-        let sources = cut.all(&flow.sources);
-        let own = sources.iter().filter(|(_, source)| source.rank == mine);
+        let own = flow.sources.iter().filter(|source| source.rank == mine);
+        let own = own.map(|source| cut.of(source));
+        let own = own.filter(|source| source.length > 0);
         self.lent
-            .extend(own.map(|(_, source)| (*source, workers.clone())));
+            .extend(own.map(|source| (source, workers.clone())));
         match &flow.workers {
             Workers::AtTargets => {
-                let own = targets
-                    .into_iter()
-                    .filter(|(_, target)| target.rank == mine);
-                own.for_each(|target| self.add_task(mine, cut.flow, flow, &sources, vec![target]));
+                let own = targets.into_iter().filter(is_mine);
+                own.for_each(|target| self.add_task(mine, cut, flow, vec![target]));
             }
-            Workers::InTurn(_) if workers == [mine] => {
-                self.add_task(mine, cut.flow, flow, &sources, targets);
-            }
+            Workers::InTurn(_) if workers == [mine] => self.add_task(mine, cut, flow, targets),
             Workers::InTurn(_) => {
-                let own = targets
-                    .into_iter()
-                    .filter(|(_, target)| target.rank == mine);
+                let own = targets.into_iter().filter(is_mine);
                 self.returns
                     .extend(own.map(|(_, target)| (workers[0], target)));
             }
         }
     }
 
-    fn add_task(
-        &mut self,
-        mine: usize,
-        number: usize,
-        flow: &Flow,
-        sources: &[(usize, Chunk)],
-        targets: Vec<(usize, Chunk)>,
-    ) {
-        let kept = match (sources, &targets[..]) {
+    fn add_task(&mut self, mine: usize, cut: Cut, flow: &Flow, targets: Vec<(usize, Chunk)>) {
+        let sources = cut.all(&flow.sources);
+        let kept = match (&sources[..], &targets[..]) {
             ([(_, source)], [(_, target)]) if flow.is_copy() && source.length == target.length => {
                 Some(target.part)
             }
             _ => None,
         };
-        let inputs = sources.iter().map(|(column, source)| {
+        let inputs = sources.into_iter().map(|(column, source)| {
             let input = match source.rank == mine {
+                // Its own block of this flow was added last.
                 true => Input::Lent(self.lent.len() - 1),
                 false => {
-                    self.gathers.push(Arrival {
+                    self.gathers.push(IncomingBlock {
                         from: source.rank,
                         length: source.length as usize,
                         kept,
@@ -333,11 +324,11 @@ impl Step {
                     Input::Gathered(self.gathers.len() - 1)
                 }
             };
-            (*column, input)
+            (column, input)
         });
         let inputs = inputs.collect();
         self.tasks.push(Task {
-            flow: number,
+            flow: cut.flow,
             inputs,
             targets,
         });
@@ -349,15 +340,16 @@ impl Task {
         &self,
         flow: &Flow,
         mine: usize,
-        lent: &[Arc<S::Block>],
-        gathered: &mut [Option<S::Block>],
+        lent: &[Arc<S::BlockBuffer>],
+        gathered: &mut [Option<S::BlockBuffer>],
         streams: &mut S,
-    ) -> Vec<(Chunk, S::Block)> {
+    ) -> Vec<(Chunk, S::BlockBuffer)> {
         if let ([(_, Input::Gathered(index))], [(_, target)], true) =
             (&self.inputs[..], &self.targets[..], flow.is_copy())
         {
             // A copy: the block that came is the result, unless zeros follow it.
-            let is_whole = |block: &mut S::Block| block.as_mut().len() as u64 == target.length;
+            let is_whole =
+                |block: &mut S::BlockBuffer| block.as_mut().len() as u64 == target.length;
             if let Some(block) = gathered[*index].take_if(is_whole) {
                 return vec![(*target, block)];
             }

@@ -1,8 +1,8 @@
 //! Checksums of streams that are not read from front to back.
 //!
-//! Bytes come from several places of a stream at the same time, and some of them are summed up by other
-//! ranks. So each stretch that came in order has a checksum of its own, and those of a file are joined at
-//! the end. No stretch goes from one file to the next.
+//! Blocks come from several places of a stream in turn, and other ranks compute checksums of some of them. So each stretch
+//! of consecutive blocks has a checksum of its own, and those of a file are combined at the end. No stretch crosses a
+//! file boundary.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,15 +15,15 @@ pub(crate) struct Sums {
     /// Where files begin and end, in order.
     bounds: Vec<u64>,
     /// By their start. None reaches into the next.
-    stretches: BTreeMap<u64, Stretch>,
+    stretches: BTreeMap<u64, SummedStretch>,
 }
 
-struct Stretch {
+struct SummedStretch {
     end: u64,
     hasher: Hasher,
 }
 
-/// A stretch that another rank has summed up.
+/// The checksum of a stretch, computed by another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) start: u64,
@@ -45,7 +45,7 @@ impl Sums {
         }
     }
 
-    /// Takes in bytes of the stream. What was taken in before, and what lies behind the end, is ignored.
+    /// Adds bytes of the stream. Bytes that were added before, and those behind the end, are ignored.
     pub(crate) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
         while !bytes.is_empty() && offset < self.length {
             let free_until = self.next_after(offset);
@@ -68,7 +68,7 @@ impl Sums {
                     let mut hasher = Hasher::new();
                     hasher.update(here);
                     let end = offset + length;
-                    self.stretches.insert(offset, Stretch { end, hasher });
+                    self.stretches.insert(offset, SummedStretch { end, hasher });
                 }
             }
             bytes = rest;
@@ -84,14 +84,15 @@ impl Sums {
         stretch.map_or(bound, |(&start, _)| start.min(bound))
     }
 
-    /// Takes in a stretch that another rank has summed up.
+    /// Adds a stretch whose checksum another rank has computed.
     pub(crate) fn insert(&mut self, sum: Sum) {
         let hasher = Hasher::new_with_initial_len(sum.checksum, sum.end - sum.start);
         let end = sum.end;
-        self.stretches.insert(sum.start, Stretch { end, hasher });
+        self.stretches
+            .insert(sum.start, SummedStretch { end, hasher });
     }
 
-    /// What was taken in.
+    /// All stretches.
     pub(crate) fn sums(&self) -> impl Iterator<Item = Sum> {
         self.stretches.iter().map(|(&start, stretch)| Sum {
             start,
@@ -100,7 +101,7 @@ impl Sums {
         })
     }
 
-    /// What has not been taken in yet.
+    /// The ranges that were not added yet.
     pub(crate) fn missing(&self) -> Vec<Range<u64>> {
         let ends = self.stretches.values().map(|stretch| stretch.end);
         let starts = self.stretches.keys().copied().chain([self.length]);

@@ -9,8 +9,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::header::{Header, Info, Record, StripeInfo};
-use super::member::{Data, Member, Redundancy};
+use super::header::{FileRecord, Header, RankInfo, StripeInfo};
+use super::member::{DataStream, MemberFiles};
+use super::redundancy::RedundancyStream;
 use super::sharing::infos;
 use super::{Config, Descriptor, Error, Peers, Redset, Result, agree, commit, descriptors, names};
 use crate::comm::Comm;
@@ -33,10 +34,10 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     let [descriptor_file, redundancy_file] = &new_files[..] else {
         return Err(Error::Descriptor("it names no files".into()));
     };
-    // The other ranks of the set wait for this one, so neither is left out when the other fails.
+    // The other ranks of the set wait for both messages, so both are sent even if the first step fails.
     let described = descriptors::write(set, descriptor, info.generation, descriptor_file);
     let written = match described {
-        // A rank has died: the others hear of it where all ranks agree, not in messages to each other.
+        // The transport is broken: the others learn of it in the agreement, not from messages within the set.
         Err(Error::Comm(_)) => described,
         described => described.and(write_redundancy(set, info, redundancy_file, &config)),
     };
@@ -44,7 +45,7 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     commit::commit(parent, &in_order, written)
 }
 
-/// The highest generation that is found here under the name. What cannot be read has none.
+/// The highest generation in the files of this rank under the name. Unreadable files have none.
 fn found(name: &OsStr, descriptor: &Descriptor) -> Option<Generation> {
     let file = names::descriptor_file(name, descriptor.world_rank);
     let before = descriptors::noted(&file, descriptor.world_rank);
@@ -58,7 +59,7 @@ fn found(name: &OsStr, descriptor: &Descriptor) -> Option<Generation> {
 }
 
 /// What this rank protects.
-fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
+fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<RankInfo> {
     let record = |path: &PathBuf| {
         let bad = |what: &str| Error::BadFile {
             path: path.clone(),
@@ -68,16 +69,16 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
         if !attributes.is_regular() {
             return Err(bad("it is not a regular file"));
         }
-        Ok(Record {
+        Ok(FileRecord {
             path: path.clone(),
             attributes,
             checksum: None,
         })
     };
-    // Two records of one file would be rebuilt into one place.
+    // A file with two records would be rebuilt twice to the same path.
     let mut seen = HashSet::new();
     let files = files.iter().filter(|path| seen.insert(*path));
-    Info {
+    RankInfo {
         descriptor: descriptor.clone(),
         files: files.map(record).collect::<Result<_>>()?,
         generation: None,
@@ -87,7 +88,7 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
 
 fn write_redundancy<C: Comm>(
     set: &Peers<C>,
-    mut info: Info,
+    mut info: RankInfo,
     file: &Path,
     config: &Config,
 ) -> Result<()> {
@@ -113,16 +114,16 @@ fn write_redundancy<C: Comm>(
         .iter()
         .map(|file| (file.clone(), file.path.clone().into()));
     let summed = checksums && !geometry.is_copies();
-    let mut member = Member::new(
-        Data::new(located.collect(), checksums),
-        Redundancy::new(names::part(file).into(), length, lengths, summed),
+    let mut member = MemberFiles::new(
+        DataStream::new(located.collect(), checksums),
+        RedundancyStream::new(names::part(file).into(), length, lengths, summed),
     );
     let begun = unfinished.and(member.redundancy.begin(access, None));
     let ran = set.carry_out(geometry.encoding()?, config.limits(1), &mut member);
     if let Err(Error::Comm(_)) = ran {
         return ran;
     }
-    // SINGLE has no flows: what nobody needed has not been read yet.
+    // SINGLE has no flows, so its files have not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun
         .and(ran)
@@ -133,7 +134,7 @@ fn write_redundancy<C: Comm>(
         files.for_each(|(file, checksum)| file.checksum = Some(checksum));
         header.infos = infos(comm, &info)?;
         header.checksums = match geometry.is_copies() {
-            // Nothing is computed from copies on the way, so they are what their owners have read.
+            // Copies are not computed, so they have the checksums of what their owners have read.
             true => left_neighbours(&info.descriptor)
                 .map(|rank| header.infos.get(&rank)?.checksum())
                 .collect::<Option<_>>()

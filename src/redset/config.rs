@@ -10,8 +10,8 @@ use crate::protect::Limits;
 const DEBUG: &CStr = c"DEBUG";
 const SET_SIZE: &CStr = c"SETSIZE";
 const MPI_BUF_SIZE: &CStr = c"MPI_BUF_SIZE";
-/// Ours; the other keys are upstream's. They are shown only once they were set, because clients may
-/// check that they know every key.
+/// Our own keys; the others are upstream's. They are shown only once they were set, because clients may reject keys that
+/// they do not know.
 const CHECKSUM: &CStr = c"CHECKSUM";
 const SALVAGE: &CStr = c"SALVAGE";
 const DIRECT: &CStr = c"DIRECT";
@@ -29,14 +29,14 @@ pub struct Config {
     pub debug: i32,
     /// Least size of the sets that `redset_create` makes.
     pub set_size: i32,
-    /// Largest message in bytes; without it the library chooses.
+    /// Largest message in bytes; `None` leaves it to the library.
     pub buf_size: Option<i32>,
-    /// Whether new redundancy files carry checksums of the files and of themselves; if not set, they do.
+    /// Whether new redundancy files carry checksums of the files and of themselves; on by default.
     pub checksum: Option<bool>,
-    /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme
-    /// promises to survive; if not set, not.
+    /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme promises to survive;
+    /// off by default.
     pub salvage: Option<bool>,
-    /// Whether ranks of one node read and write each other's files; if not set, they do.
+    /// Whether ranks of one node read and write each other's files; on by default.
     pub direct: Option<bool>,
 }
 
@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// What MPI_BUF_SIZE is shown as.
+    /// MPI_BUF_SIZE as `redset_config` shows it.
     pub const fn shown_buf_size(&self) -> i32 {
         match self.buf_size {
             Some(bytes) => bytes,

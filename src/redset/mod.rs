@@ -1,8 +1,7 @@
 //! Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
 //!
-//! `descriptor` says what a rank's set is, `grouping` chooses the sets of a communicator, or takes those of a
-//! placement by failure domains (`placing`), `header` is
-//! the tree in front of every redundancy file. [`Redset::apply`] and [`recover`] let `protect` plan and carry out what
+//! `descriptor` says what a rank's set is, `grouping` makes the sets of a communicator, `header` is the tree in front of
+//! every redundancy file. [`Redset::apply`] and [`recover`] let `protect` plan and carry out what
 //! is missing; `member` has the files of a rank as the two streams that it needs. The offline `rebuild` does the same
 //! with ranks as threads.
 //!
@@ -23,6 +22,7 @@ mod members;
 mod names;
 pub mod rebuild;
 mod recover;
+mod redundancy;
 mod sharing;
 mod survey;
 #[cfg(test)]
@@ -35,11 +35,11 @@ use std::path::PathBuf;
 use crate::comm::{self, Comm, Tag};
 use crate::failure_domain::placement::{self, Placement};
 use crate::protect::set::placed;
-use crate::protect::{self, Channel, Flow, Limits, Run, Set, near};
+use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
 
-use member::Member;
+use member::MemberFiles;
 
 pub use crate::protect::Scheme;
 pub use config::Config;
@@ -75,7 +75,7 @@ pub enum Error {
     TooManyRanks { ranks: usize, most: usize },
     #[error("a thread for a rank could not be started: {0}")]
     NoThread(std::io::Error),
-    /// Only the command refuses: the functions take the caller's map.
+    /// Only the command refuses them; the functions trust the caller's map.
     #[error("these files are not below {}: {paths:?}", directory.display())]
     Outside {
         directory: PathBuf,
@@ -225,7 +225,7 @@ impl<C: Comm> Redset<C> {
         )
     }
 
-    /// What is not there is as good as removed.
+    /// Missing files are not an error.
     fn remove_files(&self, name: &OsStr) -> Result<()> {
         for file in self.redundancy_files(name)?.iter().rev() {
             remove(file)?;
@@ -267,7 +267,7 @@ impl<C: Comm> Peers<C> {
     /// # Collective
     /// Called by all ranks of the set with the same flows and limits. The error is this rank's own: a broken
     /// transport at once, a failed write after all ranks are done.
-    fn carry_out(&self, flows: Vec<Flow>, limits: Limits, member: &mut Member) -> Result<()> {
+    fn carry_out(&self, flows: Vec<Flow>, limits: Limits, member: &mut MemberFiles) -> Result<()> {
         let budget = limits.budget.unwrap_or(u64::MAX);
         let is_near = self.on_one_node && limits.near && !flows.is_empty();
         if is_near && near::run(&self.comm, &flows, budget, member)? {
@@ -278,7 +278,7 @@ impl<C: Comm> Peers<C> {
             set: &self.set,
             tag: TAG,
         };
-        Run::new(flows, limits).finish(&channel, member)?;
+        FlowRun::new(flows, limits).finish(&channel, member)?;
         member.take_unwritten().map_or(Ok(()), Err)
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::Result;
-use super::header::Info;
+use super::header::RankInfo;
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack::{self, Order};
 use crate::kvtree::{self, Tree};
 
 const TAG: Tag = 0x6170;
 
-/// Gives a tree to the `copies` right neighbours and returns those of the left ones. All ranks come out
-/// of it together, whatever is wrong with a tree.
+/// Gives a tree to the `copies` right neighbours and returns those of the left ones. All messages are exchanged even if a
+/// tree turns out to be malformed.
 pub(super) fn give_to_right<C: Comm>(
     comm: &C,
     copies: usize,
@@ -35,12 +35,12 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The notes of this rank and its left neighbours, by rank.
-pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Info>> {
+/// The infos of this rank and its left neighbours, by rank.
+pub(super) fn infos<C: Comm>(comm: &C, own: &RankInfo) -> Result<BTreeMap<usize, RankInfo>> {
     let copies = own.descriptor.scheme.copies();
     let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
     for (rank, tree) in give_to_right(comm, copies, &own.to_tree()?)? {
-        infos.insert(rank, Info::from_tree(tree.view())?);
+        infos.insert(rank, RankInfo::from_tree(tree.view())?);
     }
     Ok(infos)
 }

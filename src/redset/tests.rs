@@ -548,7 +548,7 @@ fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
         formed?;
         let (descriptor, set) = redset.ready()?;
         let location = members::Location::usual(&name, descriptor);
-        let members = members::Members::survey(set, descriptor, &location)?;
+        let members = members::SurveyedSet::survey(set, descriptor, &location)?;
         members.repair(Config::current().limits(1), true)?.commit()
     }));
     assert!(job.files() == before);

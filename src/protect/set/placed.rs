@@ -4,7 +4,7 @@
 //! A declared path says where a rank is, and the failure group names the leaf below it. The group string is appended to
 //! the path unless the path ends with it already. It is one domain, even if it contains separators.
 //!
-//! What lies in memory stays where it is when ranks are replaced, so sets are then kept ([`Sets`]): a rank that takes
+//! What lies in memory stays where it is when ranks are replaced, so sets are then kept ([`KnownSets`]): a rank that takes
 //! the place of a dead one runs elsewhere, and learns the sets from one that survived. Any rank may be the only survivor,
 //! so every rank knows the sets of all. Where the number of ranks has changed, no set could restore anything, and sets are
 //! chosen anew.
@@ -85,7 +85,7 @@ fn fingerprint(placement: &Placement) -> u64 {
 
 /// The sets of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sets {
+pub(crate) struct KnownSets {
     /// Ranks, set by set in their order there.
     ranks: Vec<u32>,
     /// Where each set ends.
@@ -94,11 +94,11 @@ pub(crate) struct Sets {
 
 /// What [`kept_or_chosen`] found.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum PlacedSets {
     /// The sets that there were.
-    Kept(Sets),
+    Kept(KnownSets),
     /// What as many ranks have stored before does not lie in them.
-    Chosen(Sets),
+    Chosen(KnownSets),
 }
 
 /// The sets of ranks that have paths; `held` are those that this rank knows from before.
@@ -109,8 +109,8 @@ pub(crate) fn kept_or_chosen<C: Comm>(
     comm: &C,
     path: &str,
     (scheme, set_size): (Scheme, usize),
-    held: Option<&Sets>,
-) -> Result<Found> {
+    held: Option<&KnownSets>,
+) -> Result<PlacedSets> {
     let held = held.filter(|sets| sets.ranks.len() == comm.size());
     let nobody = comm.size() as u64;
     let mut first = [held.map_or(nobody, |_| comm.rank() as u64)];
@@ -118,21 +118,21 @@ pub(crate) fn kept_or_chosen<C: Comm>(
     if first == [nobody] {
         let request = Request::new(scheme.into(), set_size.min(comm.size()));
         let placement = placement::create(comm, Some(path), &request);
-        return Ok(Found::Chosen(Sets::of(&placement?)));
+        return Ok(PlacedSets::Chosen(KnownSets::of(&placement?)));
     }
-    let shared = Sets::share(comm, first[0] as usize, held)?;
+    let shared = KnownSets::share(comm, first[0] as usize, held)?;
     let fits = match held.is_none_or(|held| *held == shared) {
         true => Ok(()),
         false => Err(Error::Mismatch("they know it with different sets".into())),
     };
     agree(comm, fits)?;
-    Ok(Found::Kept(shared))
+    Ok(PlacedSets::Kept(shared))
 }
 
-impl Sets {
-    fn of(placement: &Placement) -> Sets {
+impl KnownSets {
+    fn of(placement: &Placement) -> KnownSets {
         let sets = 0..placement.sets().count();
-        let mut found = Sets {
+        let mut found = KnownSets {
             ranks: Vec::with_capacity(placement.rank_count()),
             ends: Vec::with_capacity(sets.len()),
         };
@@ -156,7 +156,7 @@ impl Sets {
     }
 
     /// What the rank `root` knows, on all ranks.
-    fn share<C: Comm>(comm: &C, root: usize, own: Option<&Sets>) -> Result<Sets> {
+    fn share<C: Comm>(comm: &C, root: usize, own: Option<&KnownSets>) -> Result<KnownSets> {
         let mut count = own.map_or(0, |own| own.ends.len() as u64).to_le_bytes();
         comm.bcast(root, &mut count)?;
         let count = u64::from_le_bytes(count) as usize;
@@ -168,7 +168,7 @@ impl Sets {
         let words = bytes.chunks_exact(4).filter_map(|word| word.first_chunk());
         let mut ends: Vec<_> = words.map(|word| u32::from_le_bytes(*word)).collect();
         let ranks = ends.split_off(count);
-        Ok(Sets { ranks, ends })
+        Ok(KnownSets { ranks, ends })
     }
 }
 

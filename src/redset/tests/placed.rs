@@ -3,6 +3,7 @@
 use super::*;
 use crate::failure_domain::placement::Request;
 use crate::failure_domain::topology;
+use crate::protect::set::placed;
 
 /// Where each rank of a small job is, and domains of it that fail.
 #[derive(Debug)]
@@ -102,7 +103,8 @@ fn declared(
     run(4, |comm| {
         let path = path(comm.rank()).map(str::to_owned);
         let group = format!("node{}", comm.rank());
-        placed::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2)
+        let placement = placed::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2);
+        Ok(placement?)
     })
 }
 
@@ -139,7 +141,9 @@ fn what_one_rank_declares_wrongly_fails_on_all() {
             1 => Err(topology::Error::NotText("STANCHION_TOPOLOGY")),
             _ => Ok(Some("rack0".to_owned())),
         };
-        placed::declared(&comm, path, Scheme::Xor, Some(b"node"), 2).map(drop)
+        placed::declared(&comm, path, Scheme::Xor, Some(b"node"), 2)
+            .map(drop)
+            .map_err(Error::from)
     });
     all_fail(&unreadable);
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::super::header::{Header, Record};
+use super::super::header::{FileRecord, Header};
 use super::super::rebuild::{
     Applied, Kind, State, applied, contents, files_outside, rebuild, rebuild_below, verify,
 };
@@ -257,7 +257,7 @@ fn a_rebuild_does_not_leave_the_directory() {
         for path in gathered.redundancy() {
             craft(&path, |header| {
                 let files = header.infos.values_mut().flat_map(|info| &mut info.files);
-                let meant = files.filter(|file: &&mut Record| file.path == own);
+                let meant = files.filter(|file: &&mut FileRecord| file.path == own);
                 meant.for_each(|file| file.path = named.clone());
             });
         }
