@@ -21,9 +21,10 @@ static void commit(int wanted, int with_barrier)
 
 static void check_policy(const struct policy* policy)
 {
-  int name = -1, value[4] = { -9, -9, -9, -9 }, flag = -9, values = policy->value[0] == 1 ? 2 : 3;
+  int name = -1, value[4] = { -9, -9, -9, -9 }, flag = -9;
+  int values = policy->name == FENIX_DATA_POLICY_IN_MEMORY_RAID && policy->value[0] == 1 ? 2 : 3;
   CHECK_INT(Fenix_Data_group_get_redundancy_policy(GROUP, &name, value, &flag), FENIX_SUCCESS);
-  CHECK_INT(name, FENIX_DATA_POLICY_IN_MEMORY_RAID);
+  CHECK_INT(name, policy->name);
   CHECK_INT(flag, 1);
   for (int i = 0; i < 4; i++) CHECK_INT(value[i], i < values ? policy->value[i] : -9);
 }

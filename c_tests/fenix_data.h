@@ -30,11 +30,14 @@ static inline int end(void)
 
 /* A way to protect a group; `least` is the number of ranks that it needs. */
 struct policy {
-  int value[3], least;
+  int value[3], least, name;
 };
 
 static const struct policy policies[] = {
-  { { 1, 1, 0 }, 2 }, { { 1, 2, 0 }, 2 }, { { 5, 1, 3 }, 3 }, { { 5, 1, 4 }, 3 }, { { 5, 2, 3 }, 3 },
+  { { 1, 1, 0 }, 2, FENIX_DATA_POLICY_IN_MEMORY_RAID }, { { 1, 2, 0 }, 2, FENIX_DATA_POLICY_IN_MEMORY_RAID },
+  { { 5, 1, 3 }, 3, FENIX_DATA_POLICY_IN_MEMORY_RAID }, { { 1, 4, 2 }, 4, STANCHION_FENIX_POLICY_RS },
+  { { 5, 1, 4 }, 3, FENIX_DATA_POLICY_IN_MEMORY_RAID }, { { 5, 2, 3 }, 3, FENIX_DATA_POLICY_IN_MEMORY_RAID },
+  { { 1, 3, 1 }, 3, STANCHION_FENIX_POLICY_RS },
 };
 
 enum { POLICIES = sizeof policies / sizeof *policies, GROUP = 7 };
@@ -42,7 +45,7 @@ enum { POLICIES = sizeof policies / sizeof *policies, GROUP = 7 };
 static inline int create_on(MPI_Comm comm, const struct policy* policy, int first, int depth)
 {
   int value[3] = { policy->value[0], policy->value[1], policy->value[2] }, flag = 99;
-  int code = Fenix_Data_group_create(GROUP, comm, first, depth, FENIX_DATA_POLICY_IN_MEMORY_RAID, value, &flag);
+  int code = Fenix_Data_group_create(GROUP, comm, first, depth, policy->name, value, &flag);
   CHECK_INT(flag, code);
   return code;
 }

@@ -74,6 +74,22 @@ static void check_each_rank(const struct policy* policy, int depth)
   CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
 }
 
+/* With Reed-Solomon codes any k ranks are lost at once. */
+static void check_k_ranks(const struct policy* policy)
+{
+  int k = policy->value[2];
+  if (policy->name != STANCHION_FENIX_POLICY_RS || !has_group(policy, 0, 1)) return;
+  create_members();
+  for (int round = 0; round < 2; round++) store_all(round);
+  for (int first = 0; first < size; first++) {
+    int is_lost = (rank - first + size) % size < k;
+    if (is_lost) CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
+    CHECK(has_group(policy, 0, 1));
+    for (int round = 1; round >= 0; round--) check_snapshot(round, round);
+  }
+  CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
+}
+
 /* What was staged is gone, what was committed is there; a member that was stored in parts comes back whole. */
 static void check_parts(const struct policy* policy)
 {
@@ -159,6 +175,7 @@ int main(int argc, char** argv)
     CHECK_INT(stanchion_fenix_checksums(checksums), 0);
     for (int i = 0; i < POLICIES; i += check_size(1, 2)) {
       for (int depth = 0; depth < 3; depth += check_size(1, 2)) check_each_rank(&policies[i], depth);
+      check_k_ranks(&policies[i]);
       check_parts(&policies[i]);
       check_too_much(&policies[i]);
       check_fewer_ranks(&policies[i]);

@@ -4,7 +4,7 @@
 #include "fenix_data.h"
 #include "domains.h"
 
-enum { MEMBER = 4, COUNT = 3000, PAIRS = 2 };
+enum { MEMBER = 4, COUNT = 3000, PAIRS = 2, K = 2 };
 
 static int memory[COUNT];
 
@@ -17,11 +17,12 @@ struct wanted {
 
 static int create(struct wanted wanted, const char* path)
 {
-  int raid[3] = { wanted.mode, 1, 4 };
-  stanchion_fenix_placed placed = { wanted.mode, 4, path };
+  int raid[3] = { wanted.mode, 1, 4 }, rs[3] = { 1, 4, K };
+  stanchion_fenix_placed placed = { wanted.mode, 4, path, K };
   if (!wanted.by_environment) return Fenix_Data_group_create(GROUP, world, 0, 0, STANCHION_FENIX_POLICY_PLACED, &placed, NULL);
   setenv("STANCHION_TOPOLOGY", path, 1);
-  int code = Fenix_Data_group_create(GROUP, world, 0, 0, FENIX_DATA_POLICY_IN_MEMORY_RAID, raid, NULL);
+  int code = wanted.mode == 6 ? Fenix_Data_group_create(GROUP, world, 0, 0, STANCHION_FENIX_POLICY_RS, rs, NULL)
+                              : Fenix_Data_group_create(GROUP, world, 0, 0, FENIX_DATA_POLICY_IN_MEMORY_RAID, raid, NULL);
   unsetenv("STANCHION_TOPOLOGY");
   return code;
 }
@@ -30,6 +31,13 @@ static void check_policy(struct wanted wanted)
 {
   int name = 0, value[3] = { 0, 0, -9 }, flag = 0;
   CHECK_INT(Fenix_Data_group_get_redundancy_policy(GROUP, &name, value, &flag), FENIX_SUCCESS);
+  if (wanted.mode == 6) {
+    CHECK_INT(name, wanted.by_environment ? STANCHION_FENIX_POLICY_RS : STANCHION_FENIX_POLICY_PLACED);
+    CHECK_INT(value[0], wanted.by_environment ? 1 : 6);
+    CHECK_INT(value[1], 4);
+    CHECK_INT(value[2], K);
+    return;
+  }
   CHECK_INT(name, wanted.by_environment ? FENIX_DATA_POLICY_IN_MEMORY_RAID : STANCHION_FENIX_POLICY_PLACED);
   CHECK_INT(value[0], wanted.mode);
   CHECK_INT(value[1], wanted.by_environment ? 1 : wanted.mode == 5 ? 4 : PAIRS);
@@ -38,7 +46,8 @@ static void check_policy(struct wanted wanted)
 
 static fdp_t* report(int mode)
 {
-  fdp_scheme scheme = { mode == 5 ? REDSET_COPY_XOR : REDSET_COPY_PARTNER, 1, mode == 5 ? 4 : PAIRS, NULL, 0 };
+  int type = mode == 5 ? REDSET_COPY_XOR : mode == 6 ? REDSET_COPY_RS : REDSET_COPY_PARTNER;
+  fdp_scheme scheme = { type, mode == 6 ? K : 1, mode == 1 ? PAIRS : 4, NULL, 0 };
   fdp_t* placement = NULL;
   CHECK_OK(fdp_create(world, path_of(rank), &scheme, &placement));
   return placement;
@@ -77,7 +86,7 @@ static void lose_all(struct wanted wanted)
   for (int i = 0; i < loss_count; i++) {
     const struct domain *one = losses[i].one, *other = losses[i].other;
     int came_back = lose(wanted, placement, one, other);
-    if (one == other) CHECK_INT(came_back, !is_rack(one) || wanted.mode == 1);
+    if (one == other) CHECK_INT(came_back, !is_rack(one) || wanted.mode != 5);
     else fatal += !came_back;
   }
   CHECK(fatal > 0);
@@ -114,6 +123,8 @@ int main(int argc, char** argv)
   find_losses();
   lose_all((struct wanted){ 1, 0 });
   lose_all((struct wanted){ 5, 1 });
+  lose_all((struct wanted){ 6, 0 });
+  lose_all((struct wanted){ 6, 1 });
   errors();
   return end();
 }

@@ -32,7 +32,7 @@ static void ask_report(void)
 
 static void create(void)
 {
-  stanchion_fenix_placed placed = { mode, 4, own_path() };
+  stanchion_fenix_placed placed = { mode, 4, own_path(), 0 };
   CHECK_OK(Fenix_Data_group_create(GROUP, world, 0, 0, STANCHION_FENIX_POLICY_PLACED, &placed, NULL));
 }
 

@@ -43,6 +43,7 @@ module fenix
   integer, parameter, public :: FENIX_DATA_SNAPSHOT_LATEST = -1, FENIX_DATA_SNAPSHOT_ALL = 16
   integer, parameter, public :: FENIX_DATA_POLICY_IN_MEMORY_RAID = 13
   integer, parameter, public :: STANCHION_FENIX_POLICY_PLACED = 113
+  integer, parameter, public :: STANCHION_FENIX_POLICY_RS = 114
 
   ! As in C: elements are counted from 0.
   type, bind(C), public :: Fenix_Data_subset
@@ -123,7 +124,8 @@ module fenix
     end function
 
     ! policy_value is [1, rank separation] or [5, rank separation, set size]; with STANCHION_FENIX_POLICY_PLACED it is
-    ! [1] or [5, set size], and STANCHION_TOPOLOGY or the name of the host says where a rank is.
+    ! [1], [5, set size] or [6, set size, k], and STANCHION_TOPOLOGY or the name of the host says where a rank is; with
+    ! STANCHION_FENIX_POLICY_RS it is [rank separation, set size, k].
     function Fenix_Data_group_create(group_id, comm, start_time_stamp, depth, policy_name, policy_value, flag) &
         bind(C, name="stanchion_fenix_group_create_f")
       import :: c_int

@@ -119,7 +119,7 @@ static SEEDS: LazyLock<Vec<Seed>> = LazyLock::new(|| {
     directories.sort();
     let mut seeds: Vec<_> = directories.iter().map(|path| Seed::of(path)).collect();
     let schemes = [
-        (3, Scheme::Partner { replicas: 1 }),
+        (3, Scheme::Copies { replicas: 1 }),
         (3, Scheme::Xor),
         (4, Scheme::ReedSolomon { k: 2 }),
     ];

@@ -148,11 +148,10 @@ typedef struct {
   int mode;         /**< 1: another rank keeps a copy; 5: sets of ranks keep parity */
   int set_size;     /**< of mode 5, at least 3; ignored by mode 1 */
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
+  int k;            /**< of mode 6: how many ranks of a set may be lost; other modes do not look at it */
 } stanchion_fenix_placed;
 
-/* ======== Library ========
- * Version, errors and messages. */
-
+/* ======== Library =
 /**
  * Returns the version of the library, such as "0.1.0". The string lives forever.
  */

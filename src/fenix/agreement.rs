@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::group::Settings;
-use super::snapshot::Mark;
+use super::snapshot::SnapshotMark;
 use super::{Error, Policy, Result};
 use crate::comm::{self, Comm, Op};
 
@@ -13,7 +13,7 @@ pub(super) fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
         .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
 }
 
-/// As [`agree`]; if some ranks lack data and nothing else has failed, all ranks lack data.
+/// As [`agree`]; if ranks failed only for lack of data, all ranks return [`Error::NoData`].
 pub(super) fn agree_on_data<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
     let verdict = match agree(comm, local) {
         Err(error) if !matches!(error, Error::Comm(_)) => error,
@@ -34,12 +34,12 @@ pub(super) fn agree_on_data<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T>
     })
 }
 
-/// Refuses settings that are not the same everywhere, or not what the survivors have lived with, and returns the
-/// policy that they come to. `survived` is what this rank had of the group, and how many ranks it had then.
+/// Refuses settings that differ between ranks, or from those of the survivors, and returns the policy to use. `survived`
+/// has the settings that this rank had for the group, and the number of ranks at that time.
 ///
-/// What a group of as many ranks has stored lies where its policy said, so that cannot change. Where the number of
-/// ranks has changed, nothing that was stored is protected any more: then the group may be protected in
-/// another way, and is protected as well as so many ranks can.
+/// A group with as many ranks as before must keep its policy, because shares lie where the policy put them. If the number
+/// of ranks has changed, nothing that was stored is protected any more: then the policy may change, and is fitted to the
+/// number of ranks.
 pub(super) fn check_settings<C: Comm>(
     comm: &C,
     settings: &Settings,
@@ -77,21 +77,16 @@ pub(super) fn check_settings<C: Comm>(
     policy.check(comm.size()).map(|()| policy)
 }
 
-fn fields(settings: &Settings) -> [(&'static str, u64); 8] {
-    let (mode, separation, set_size) = match settings.policy {
-        Policy::Copy { separation } => (1, separation, 0),
-        Policy::Parity {
-            separation,
-            set_size,
-        } => (5, separation, set_size),
-    };
+fn fields(settings: &Settings) -> [(&'static str, u64); 9] {
+    let [mode, separation, set_size, k] = settings.policy.numbers();
     [
         ("its number", settings.id as u64),
         ("the first time stamp", settings.first_stamp as u64),
         ("the depth", settings.depth.map_or(u64::MAX, u64::from)),
-        ("the mode of redundancy", mode),
+        ("the mode of redundancy", mode.into()),
         ("the rank separation", separation.into()),
         ("the size of a set", set_size.into()),
+        ("the number of losses to survive", k.into()),
         (
             "placement by failure domains",
             settings.path.is_some().into(),
@@ -100,10 +95,10 @@ fn fields(settings: &Settings) -> [(&'static str, u64); 8] {
     ]
 }
 
-/// What a rank knows of a group from before.
+/// What a survivor knows of a group.
 #[derive(Clone, Copy)]
 pub(super) struct Past<'a> {
-    pub(super) marks: &'a [Mark],
+    pub(super) marks: &'a [SnapshotMark],
     pub(super) next: i32,
     pub(super) generation: u64,
 }
@@ -111,20 +106,20 @@ pub(super) struct Past<'a> {
 /// What all ranks have of a group.
 pub(super) struct Common {
     /// Newest first.
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<SnapshotMark>,
     /// The time stamp of the next commit, if any rank knows it.
     pub(super) next: Option<i32>,
-    /// One that no snapshot of any rank has.
+    /// Higher than that of any snapshot of any rank.
     pub(super) generation: u64,
 }
 
-/// The snapshots that are held by every rank that has a past.
+/// The snapshots that every survivor has.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
 pub(super) fn common<C: Comm>(comm: &C, own: Option<Past<'_>>) -> Result<Common> {
     let nobody = comm.size() as u64;
-    // The highest generation is the lowest complement.
+    // The complement turns the maximum of the generations into a minimum.
     let mut first = match own {
         Some(past) => [comm.rank() as u64, past.next as u64, !past.generation],
         None => [nobody, u64::MAX, u64::MAX],
@@ -140,8 +135,8 @@ pub(super) fn common<C: Comm>(comm: &C, own: Option<Past<'_>>) -> Result<Common>
         });
     }
     let marks = share_marks(comm, root as usize, own.map_or(&[], |past| past.marks))?;
-    let own: Option<BTreeSet<Mark>> = own.map(|past| past.marks.iter().copied().collect());
-    let has = |mark: &Mark| own.as_ref().is_none_or(|own| own.contains(mark));
+    let own: Option<BTreeSet<SnapshotMark>> = own.map(|past| past.marks.iter().copied().collect());
+    let has = |mark: &SnapshotMark| own.as_ref().is_none_or(|own| own.contains(mark));
     let mut votes: Vec<_> = marks.iter().map(|mark| u64::from(has(mark))).collect();
     comm.allreduce(Op::Min, &mut votes)?;
     let elected = marks.into_iter().zip(votes).filter(|(_, vote)| *vote == 1);
@@ -155,10 +150,10 @@ pub(super) fn common<C: Comm>(comm: &C, own: Option<Past<'_>>) -> Result<Common>
 /// Bytes of a mark in a message.
 const MARK: usize = 3 * size_of::<u64>();
 
-fn share_marks<C: Comm>(comm: &C, root: usize, own: &[Mark]) -> Result<Vec<Mark>> {
+fn share_marks<C: Comm>(comm: &C, root: usize, own: &[SnapshotMark]) -> Result<Vec<SnapshotMark>> {
     let mut number = (own.len() as u64).to_le_bytes();
     comm.bcast(root, &mut number)?;
-    let numbers = |mark: &Mark| [mark.stamp as u64, mark.width as u64, mark.generation];
+    let numbers = |mark: &SnapshotMark| [mark.stamp as u64, mark.width as u64, mark.generation];
     let own: Vec<u8> = own
         .iter()
         .flat_map(numbers)
@@ -173,7 +168,7 @@ fn share_marks<C: Comm>(comm: &C, root: usize, own: &[Mark]) -> Result<Vec<Mark>
     comm.bcast(root, &mut bytes)?;
     let mark = |bytes| {
         let [stamp, width, generation] = super::share::values(bytes)?;
-        Ok(Mark {
+        Ok(SnapshotMark {
             stamp: stamp as i32,
             width: width as usize,
             generation,

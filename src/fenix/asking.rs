@@ -1,17 +1,18 @@
-//! What ranks get from each other by asking: attributes, and elements that another rank stored.
+//! Requests to other ranks: for attributes, and for elements that another rank stored.
 //!
-//! Each rank asks one rank. First all learn by whom they are asked, then they answer; long answers go in
-//! segments that are sent to all who asked for them.
+//! Each rank sends a request to one rank. First all learn who has requested something from them, then they answer; long
+//! answers are sent in segments, each to all ranks that requested it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::group::{Attributes, Group, Restored, Stamp};
 use super::memory::SEGMENT;
-use super::reading::{Reading, Span};
-use super::share::{message, take_values, values};
+use super::reading::{MemberReading, Span};
+use super::share::{message, values};
 use super::{Error, Regions, Result, Target};
 use crate::comm::{Comm, Tag, Underway, transfer_unsized};
+use crate::wire::take;
 
 const ANSWER: Tag = 5;
 
@@ -82,8 +83,8 @@ impl<C: Comm> Group<C> {
     }
 }
 
-/// Asks one rank a question, which is not 0; returns who asked this rank what. A rank that does not exist is
-/// not asked.
+/// Sends a question, which is not 0, to one rank; returns the questions to this rank with their senders. A rank that does
+/// not exist gets none.
 fn ask<C: Comm>(comm: &C, rank: usize, question: u64) -> Result<Vec<(usize, u64)>> {
     let mut questions = vec![0; comm.size()];
     if let Some(asked) = questions.get_mut(rank) {
@@ -103,7 +104,7 @@ fn check_rank<C: Comm>(comm: &C, rank: usize) -> Result<()> {
     })
 }
 
-/// What another rank will send: where it belongs, and how many elements the member has there.
+/// What another rank will send: where it goes in the target, and how many elements the member has there.
 struct Answer {
     rank: usize,
     count: Option<u64>,
@@ -111,16 +112,16 @@ struct Answer {
     /// Offset and length.
     spans: VecDeque<(u64, u64)>,
     found: Regions,
-    /// Bytes from here on are not wanted.
+    /// Bytes from this offset on are skipped.
     limit: u64,
 }
 
 impl Answer {
-    /// Tells the askers what is coming and learns the same from `rank`.
+    /// Tells the requesters what this rank will send, and learns the same from `rank`.
     fn get<C: Comm>(
         comm: &C,
         askers: &[usize],
-        reading: &Reading<'_>,
+        reading: &MemberReading<'_>,
         attributes: Option<Attributes>,
         rank: usize,
     ) -> Result<Answer> {
@@ -135,7 +136,7 @@ impl Answer {
         let told = transfer_unsized(comm, ANSWER, &sends, &[rank])?;
         let mut told = told.first().map_or(&[][..], Vec::as_slice);
         let short = Error::Invariant("an answer is shorter than agreed");
-        let [known, count, element] = take_values(&mut told).ok_or(short)?;
+        let [known, count, element] = take(&mut told).ok_or(short)?;
         let spans: Result<Vec<_>> = told.chunks(16).map(values).collect();
         Ok(Answer {
             rank,
@@ -150,7 +151,7 @@ impl Answer {
         })
     }
 
-    /// Leaves out what is beyond `max_count`.
+    /// Skips elements from `max_count` on.
     fn limit(&mut self, max_count: u64) {
         self.limit = max_count.saturating_mul(self.element);
         let elements = self.spans.iter().map(|(to, length)| {
@@ -183,15 +184,15 @@ impl Answer {
 }
 
 /// The bytes of a reading, one after the other.
-struct Stream<'a> {
+struct ReadingStream<'a> {
     spans: std::slice::Iter<'a, Span<'a>>,
     /// What is left of the current span: where it is and how much.
     rest: Option<(&'a Span<'a>, u64)>,
 }
 
-impl<'a> Stream<'a> {
-    fn of(reading: &'a Reading<'a>) -> Stream<'a> {
-        Stream {
+impl<'a> ReadingStream<'a> {
+    fn of(reading: &'a MemberReading<'a>) -> ReadingStream<'a> {
+        ReadingStream {
             spans: reading.spans.iter(),
             rest: None,
         }
@@ -224,14 +225,14 @@ fn segments(length: u64) -> impl Iterator<Item = usize> {
 fn exchange_segments<C: Comm>(
     comm: &C,
     askers: &[usize],
-    reading: &Reading<'_>,
+    reading: &MemberReading<'_>,
     answer: &mut Answer,
     target: &mut (impl Target + ?Sized),
 ) -> Result<()> {
     let own = reading.spans.iter().map(|span| span.length).sum();
     let mut outgoing = segments(if askers.is_empty() { 0 } else { own });
     let mut incoming = segments(answer.length());
-    let mut stream = Stream::of(reading);
+    let mut stream = ReadingStream::of(reading);
     let mut flights: VecDeque<C::Underway<Vec<u8>>> = VecDeque::new();
     loop {
         let (out, length) = (outgoing.next(), incoming.next());

@@ -2,21 +2,20 @@
 //!
 //! A store goes through `storing` into a staged entry (`staging`); commit makes the staged entries a snapshot
 //! (`snapshot`). Restore is in `restoring`: it lets `repair` rebuild what ranks have lost, and `reading` find
-//! the elements. `set` says which rank guards what, `memory` is where the bytes come from.
+//! the elements. `memory` is where the bytes come from.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::agreement::{self, Common, Past};
 use super::memory::Memory;
-use super::placing::{self, Found, Sets};
-use super::set::Set;
-use super::snapshot::{Mark, Snapshot, Snapshots};
-use super::staging::{Pending, Ticket};
-use super::storing::Means;
+use super::snapshot::{Snapshot, SnapshotMark, Snapshots};
+use super::staging::{PendingStore, Ticket};
 use super::{Error, Policy, Regions, Result};
-use crate::comm::Comm;
+use crate::comm::{Comm, Tag};
+use crate::protect::set::placed::{KnownSets, PlacedSets, kept_or_chosen};
+use crate::protect::{self, Channel, Set};
 
-/// What all ranks give alike when they create a group.
+/// Arguments of the creation of a group; the same on all ranks, but for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub id: i32,
@@ -25,13 +24,13 @@ pub struct Settings {
     /// Snapshots kept besides the latest; `None` keeps all.
     pub depth: Option<u32>,
     pub policy: Policy,
-    /// Where this rank is, if the sets are placed by failure domains: the only thing that is not alike.
+    /// Where this rank is, if the sets are placed by failure domains.
     pub path: Option<String>,
     /// Whether shares carry checksums, compared at restore.
     pub checksums: bool,
 }
 
-/// What a rank says of its own part of a member; may differ from rank to rank.
+/// The size of a rank's own part of a member; may differ from rank to rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     pub count: u64,
@@ -56,7 +55,7 @@ pub struct Restored {
 
 pub(super) struct Member {
     pub(super) attributes: Attributes,
-    /// It came back with a restore, without having been created here.
+    /// Restored by a rank that has not created it.
     pub(super) restored: bool,
 }
 
@@ -66,19 +65,21 @@ pub struct Group<C: Comm> {
     pub(super) snapshots: Snapshots,
     pub(super) memory: Memory,
     /// Stores under way, in order.
-    pub(super) pending: VecDeque<Pending<C>>,
-    /// Stores under way that failed and have not been asked about.
+    pub(super) pending: VecDeque<PendingStore<C>>,
+    /// Stores under way that failed, until the caller waits for them or tests them.
     pub(super) failed: BTreeMap<Ticket, Error>,
     pub(super) stores: u32,
     pub(super) tickets: u32,
     pub(super) set: Set,
+    /// Of the shares of the set in the last store of a member, by position.
+    pub(super) lengths: BTreeMap<i32, Vec<u64>>,
     /// How many ranks it had when it was created last.
     width: usize,
-    /// Elements of members that this rank could not stage because the store failed somewhere. Other ranks may have
-    /// staged them, so there is no commit until they are stored.
+    /// Elements whose store failed on some rank of the set. Other sets may have staged theirs, so there is no commit until
+    /// they are stored.
     pub(super) unstored: BTreeMap<i32, Regions>,
     /// The sets of all ranks if they were placed by failure domains.
-    placed: Option<Sets>,
+    placed: Option<KnownSets>,
     /// Absent after a failure until the group is created again.
     pub(super) comm: Option<C>,
 }
@@ -108,6 +109,7 @@ impl<C: Comm> Group<C> {
             placed,
             width: comm.size(),
             unstored: BTreeMap::new(),
+            lengths: BTreeMap::new(),
             snapshots: Snapshots::new(first, common.generation),
             settings,
             members: BTreeMap::new(),
@@ -135,23 +137,24 @@ impl<C: Comm> Group<C> {
         let mut common = self.common(&comm)?;
         let held = self.placed.as_ref();
         let (set, placed) = sets(&comm, &settings, policy, held, &mut common.marks)?;
-        // From here on the new communicator is not used: either all ranks come here or none needs to.
+        // Nothing is sent from here on, so all ranks or none get here unless the transport fails.
         (self.set, self.placed, self.width) = (set, placed, comm.size());
         self.settings = settings;
+        self.lengths.clear();
         self.stores = 0;
         self.comm = Some(comm);
         self.take_up(common)
     }
 
-    /// The snapshots that all ranks have, and what comes next. The retired snapshot too may be the newest that all
-    /// have.
+    /// The snapshots that all ranks have, and the next time stamp. The retired snapshot counts too: it may be the newest
+    /// that all ranks have.
     fn common(&self, comm: &C) -> Result<Common> {
         let retired = self.memory.retired.iter().map(Snapshot::mark);
         let own: Vec<_> = self.snapshots.marks().chain(retired).collect();
         agreement::common(comm, Some(self.past(&own)))
     }
 
-    pub(super) fn past<'a>(&self, marks: &'a [Mark]) -> Past<'a> {
+    pub(super) fn past<'a>(&self, marks: &'a [SnapshotMark]) -> Past<'a> {
         Past {
             marks,
             next: self.snapshots.next,
@@ -166,7 +169,7 @@ impl<C: Comm> Group<C> {
         self.keep(&common.marks)
     }
 
-    fn keep(&mut self, marks: &[Mark]) -> Result<()> {
+    fn keep(&mut self, marks: &[SnapshotMark]) -> Result<()> {
         let (depth, width) = (self.settings.depth, self.comm()?.size());
         self.snapshots.bring_back(&mut self.memory);
         self.snapshots.keep(marks, depth, width, &mut self.memory);
@@ -181,8 +184,8 @@ impl<C: Comm> Group<C> {
         self.comm.as_ref().ok_or(Error::Detached(self.settings.id))
     }
 
-    /// Gives up the communicator and what was staged or under way: a failure has made it useless. Messages
-    /// under way must be able to end: where they could not, the communicator has been revoked before.
+    /// Drops the communicator, which a failure has made useless, and what was staged or under way. Waits for messages under
+    /// way: where these cannot complete, the communicator must have been revoked.
     pub fn detach(&mut self) {
         self.pending.clear();
         self.failed.clear();
@@ -195,16 +198,15 @@ impl<C: Comm> Group<C> {
         self.snapshots.drop_staged(&mut self.memory);
     }
 
-    /// What transfers within the set need.
-    pub(super) fn means(&mut self) -> Result<Means<'_, C>> {
-        Ok(Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
+    /// Messages within the set, and the memory for them.
+    pub(super) fn channel(&mut self, tag: Tag) -> Result<(Channel<'_, C>, &mut Memory)> {
+        let comm = self.comm.as_ref();
+        let channel = Channel {
+            comm: comm.ok_or(Error::Detached(self.settings.id))?,
             set: &self.set,
-            memory: &mut self.memory,
-        })
+            tag,
+        };
+        Ok((channel, &mut self.memory))
     }
 
     // ---- members: local ----
@@ -228,11 +230,12 @@ impl<C: Comm> Group<C> {
         Ok(())
     }
 
-    /// With all that is stored of it.
+    /// Deletes what is stored of it, too.
     pub fn delete_member(&mut self, member: i32) -> Result<()> {
         let known = self.members.remove(&member);
         known.ok_or_else(|| self.no_member(member))?;
         self.unstored.remove(&member);
+        self.lengths.remove(&member);
         self.snapshots.delete_member(member, &mut self.memory);
         Ok(())
     }
@@ -267,7 +270,7 @@ impl<C: Comm> Group<C> {
     // ---- snapshots ----
 
     /// Waits for stores under way, then makes what is staged a snapshot. Returns its time stamp.
-    /// The snapshot that it pushes out is given up only when its memory is needed.
+    /// The snapshot beyond the depth is kept until its memory is needed.
     pub fn commit(&mut self) -> Result<i32> {
         self.prepare_commit()?;
         self.unstored.clear();
@@ -330,29 +333,40 @@ impl<C: Comm> Group<C> {
     }
 }
 
-/// The set of this rank, and those of all if they are placed. Takes away from `marks` what was stored in other sets.
+/// The set of this rank, and those of all ranks if they are placed. Removes snapshots from `marks` that were stored in
+/// other sets.
 fn sets<C: Comm>(
     comm: &C,
     settings: &Settings,
     policy: Policy,
-    held: Option<&Sets>,
-    marks: &mut Vec<Mark>,
-) -> Result<(Set, Option<Sets>)> {
+    held: Option<&KnownSets>,
+    marks: &mut Vec<SnapshotMark>,
+) -> Result<(Set, Option<KnownSets>)> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let Some(path) = &settings.path else {
-        return Ok((Set::of(&policy, rank, ranks)?, None));
+        return Ok((policy.set(rank, ranks)?, None));
     };
-    let sets = match placing::sets(comm, path, (settings.id, policy), held)? {
-        Found::Kept(sets) => sets,
-        Found::Chosen(sets) => {
+    let [_, _, set_size, _] = policy.numbers();
+    let wanted = (policy.scheme(), set_size as usize);
+    let found = kept_or_chosen(comm, path, wanted, held).map_err(|error| match error {
+        protect::Error::Mismatch(what) => Error::Mismatch {
+            group: settings.id,
+            what,
+        },
+        error => error.into(),
+    });
+    let sets = match found? {
+        PlacedSets::Kept(sets) => sets,
+        PlacedSets::Chosen(sets) => {
             marks.retain(|mark| mark.width != ranks);
             sets
         }
     };
-    Ok((Set::placed(&policy, &sets, rank)?, Some(sets)))
+    let set = Set::new(sets.members(rank)?, rank, policy.scheme())?;
+    Ok((set, Some(sets)))
 }
 
-/// A communicator for the group alone: what is under way in one group must not meet another's.
+/// A communicator for the group alone, so that messages of different groups cannot match.
 fn private<C: Comm>(comm: &C) -> Result<C> {
     let own = comm.split(Some(0), comm.rank() as i32)?;
     own.ok_or(Error::Comm(crate::comm::Error::NullCommunicator))

@@ -1,72 +1,83 @@
 //! What the ranks of a set tell each other before a transfer: what they want to store, and whether they can.
 
-use super::set::Set;
-use super::share::{Description, message, values};
+use super::share::{Share, message, values};
 use super::{Attributes, Error, Regions, Result};
+use crate::protect::Set;
 
 /// What a rank tells the others of its set before anything else.
 #[derive(Clone, Copy)]
-pub(super) struct Header {
+pub(super) struct StoreHeader {
     status: u64,
     member: i32,
     attributes: Attributes,
     elements: u64,
-    /// How many ranges it will tell of; none when it stores all elements.
+    /// Number of ranges in the next message; `None` if it stores all elements.
     pub(super) ranges: Option<u64>,
+    /// Hash of the lengths of all shares that it is prepared for.
+    pub(super) expected: u64,
 }
 
 /// Its length as a message.
-pub(super) const HEADER: usize = 6 * 8;
+pub(super) const HEADER: usize = 7 * 8;
 pub(super) const READY: u64 = 0;
 const OTHER_MEMBER: u64 = 9;
 
-impl Header {
+impl StoreHeader {
     /// `share` is what the rank wants to store, or why it cannot.
-    pub(super) fn of(member: i32, share: std::result::Result<&Description, &Error>) -> Header {
-        match share {
-            Ok(share) => Header::ready(member, share),
-            Err(error) => Header {
-                status: status_of(error),
-                member,
-                attributes: Attributes::default(),
-                elements: 0,
-                ranges: None,
-            },
-        }
-    }
-
-    fn ready(member: i32, share: &Description) -> Header {
-        let elements = share.regions.count();
-        let all = elements == share.attributes.count;
-        Header {
+    pub(super) fn of(
+        member: i32,
+        share: std::result::Result<&Share, &Error>,
+        expected: u64,
+    ) -> StoreHeader {
+        let mut header = StoreHeader {
             status: READY,
             member,
-            attributes: share.attributes,
-            elements,
-            ranges: (!all).then_some(share.regions.ranges().len() as u64),
+            attributes: Attributes::default(),
+            elements: 0,
+            ranges: None,
+            expected,
+        };
+        match share {
+            Ok(share) => {
+                header.attributes = share.attributes;
+                header.elements = share.regions.count();
+                let all = header.elements == share.attributes.count;
+                header.ranges = (!all).then_some(share.regions.ranges().len() as u64);
+            }
+            Err(error) => header.status = status_of(error),
         }
+        header
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let Attributes { count, element } = self.attributes;
         let ranges = self.ranges.unwrap_or(u64::MAX);
         let member = self.member as u64;
-        message(&[self.status, member, count, element, self.elements, ranges])
+        message(&[
+            self.status,
+            member,
+            count,
+            element,
+            self.elements,
+            ranges,
+            self.expected,
+        ])
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Header> {
-        let [status, member, count, element, elements, ranges] = values(bytes)?;
-        Ok(Header {
+    pub(super) fn decode(bytes: &[u8]) -> Result<StoreHeader> {
+        let [status, member, count, element, elements, ranges, expected] = values(bytes)?;
+        Ok(StoreHeader {
             status,
             member: member as i32,
             attributes: Attributes { count, element },
             elements,
             ranges: (ranges != u64::MAX).then_some(ranges),
+            expected,
         })
     }
 
     pub(super) fn length(&self) -> u64 {
-        self.elements * self.attributes.element
+        self.elements.saturating_mul(self.attributes.element)
     }
 
     pub(super) fn status_for(&self, member: i32) -> u64 {
@@ -76,13 +87,13 @@ impl Header {
         }
     }
 
-    /// `regions` are those that the rank told of besides, if it has to.
-    pub(super) fn share(&self, regions: &[u8]) -> Option<Description> {
+    /// `regions` come from the second message, if the rank does not store all elements.
+    pub(super) fn share(&self, regions: &[u8]) -> Option<Share> {
         let regions = match self.ranges {
             None => Regions::all(self.attributes.count),
             Some(_) => Regions::decode(regions)?,
         };
-        Some(Description {
+        Some(Share {
             attributes: self.attributes,
             regions,
             crc: None,

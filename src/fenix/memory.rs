@@ -1,5 +1,5 @@
-//! Where segments come from: unused ones first, then those of the snapshot that was given up last, then the
-//! system. So storing and committing the same members again and again asks the system for nothing.
+//! Allocation of segments: from the pool of unused ones, then from the retired snapshot, then from the system. Storing and
+//! committing the same members again and again allocates nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,18 +10,18 @@ use crate::pages::{Room, rooms};
 /// The longest segment.
 pub(super) const SEGMENT: u64 = if cfg!(test) { 40 } else { 1 << 20 };
 
-/// Unused bytes that outlive a commit.
+/// Unused bytes that are kept at a commit.
 const RESERVE: u64 = 16 << 20;
 
 #[derive(Default)]
 pub(super) struct Memory {
     /// By capacity.
     unused: BTreeMap<usize, Vec<Room>>,
-    /// What the last store had under way, which the next one is likely to need again.
+    /// Bytes that the last store had under way; the next one is likely to need as many.
     passing: u64,
-    /// A snapshot that is no longer needed unless the newest turns out not to be everywhere.
+    /// The snapshot that the last commit has replaced. It is needed again if not all ranks have made that commit.
     pub(super) retired: Option<Snapshot>,
-    /// How many segments can still be had, to test what happens when there are no more.
+    /// How many segments can still be reserved, to test what happens when memory runs out.
     #[cfg(test)]
     left: Option<usize>,
 }
@@ -41,7 +41,7 @@ impl Memory {
         Ok(())
     }
 
-    /// A segment with anything in it that is unused, or that becomes so when the retired snapshot is given up.
+    /// An unused segment, contents unspecified; recycles the retired snapshot if there is none.
     fn find_any(&mut self, length: usize) -> Option<Room> {
         let found = self.find(length);
         match self.retired.take_if(|_| found.is_none()) {
@@ -64,7 +64,7 @@ impl Memory {
         Some(segment)
     }
 
-    /// Segments of these lengths, or none.
+    /// Segments of these lengths, or an error.
     pub(super) fn reserve(
         &mut self,
         lengths: impl Iterator<Item = usize> + Clone,
@@ -106,7 +106,7 @@ impl Memory {
         segments.into_iter().for_each(|segment| self.put(segment));
     }
 
-    /// Gives up the snapshot that was retired before and what has not been used for long.
+    /// Recycles the snapshot that was retired before, and frees unused segments beyond the reserve.
     pub(super) fn retire(&mut self, snapshot: Option<Snapshot>) {
         if let Some(snapshot) = std::mem::replace(&mut self.retired, snapshot) {
             snapshot.recycle(self);

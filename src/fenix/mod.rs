@@ -3,9 +3,10 @@
 //! `process` repairs the communicator: survivors keep their rank, spares take the places of the dead.
 //! `group` holds the data: members are stored into a staged snapshot, commit makes the snapshot permanent,
 //! restore brings it back. What a rank stores is a `share`: the elements of a subset, packed. Each share is
-//! protected in memory by other ranks of its *set*, which `policy` chooses by the numbers of ranks, or a placement
-//! by failure domains (`placing`): by a copy (mode 1) or by parity (mode 5). A committed snapshot is never written to again, so a store that a failure interrupts loses
-//! nothing but itself.
+//! protected in memory by other ranks of its *set*: by a copy (mode 1), parity (mode 5) or Reed-Solomon codes (mode 6).
+//! `policy` chooses the sets by the numbers of ranks, or a placement by failure domains does; `protect` carries out
+//! stores and repairs on the `streams` of each rank. A committed snapshot is never written to again, so a store that a
+//! failure interrupts loses nothing but itself.
 //!
 //! Nothing here knows MPI or C: collectives run over [`Comm`], the user's memory comes as a [`Source`] or
 //! goes out through a [`Target`].
@@ -13,29 +14,27 @@
 
 mod agreement;
 mod asking;
-mod bytes;
 mod group;
 mod header;
 mod memory;
-mod placing;
 mod policy;
 pub mod process;
 mod reading;
 mod regions;
 mod repair;
 mod restoring;
-mod set;
+mod segments;
 mod share;
 mod snapshot;
 mod staging;
 mod storing;
-mod stripes;
+mod streams;
 mod subset;
 mod telling;
 #[cfg(test)]
 mod tests;
 
-use crate::comm;
+use crate::{comm, failure_domain, protect, rankstr};
 
 pub use group::{Attributes, Group, Restored, Settings, Stamp};
 pub use policy::Policy;
@@ -95,17 +94,17 @@ pub enum Error {
     NoSuchRequest,
     #[error("no callback is registered")]
     NoCallback,
-    /// What is lost is more than the policy protects, or nothing was ever committed.
+    /// More is lost than the policy protects against, or nothing was ever committed.
     #[error("no data can be restored: {0}")]
     NoData(String),
-    /// A store of what is to be committed has failed on some ranks, so that others would commit more than they.
+    /// A store has failed on some ranks, so a commit would make a snapshot that lacks their elements.
     #[error(
         "member {member} of data group {group} was not stored; store it again before the commit"
     )]
     NotStored { group: i32, member: i32 },
     #[error("memory has run out: {0} bytes are needed")]
     Memory(u64),
-    /// What this library takes for granted does not hold: a defect of it, never data.
+    /// An invariant of this library does not hold: a bug, not a property of the data.
     #[error("internal error: {0}")]
     Invariant(&'static str),
     #[error("the ranks must ask for the same number of spares, from 0 up to {}", size - 1)]
@@ -122,6 +121,23 @@ pub enum Error {
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<protect::Error> for Error {
+    fn from(error: protect::Error) -> Error {
+        use failure_domain::placement::Error as Placement;
+        match error {
+            protect::Error::Broken(what) => Error::Invariant(what),
+            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
+            protect::Error::Comm(cause)
+            | protect::Error::Rankstr(rankstr::Error::Comm(cause))
+            | protect::Error::Placement(Placement::Comm(cause))
+            | protect::Error::Placement(Placement::Rankstr(rankstr::Error::Comm(cause))) => {
+                Error::Comm(cause)
+            }
+            other => Error::Policy(other.to_string()),
+        }
+    }
+}
 
 /// The user's memory of a member, seen as its elements packed one after the other.
 pub trait Source {

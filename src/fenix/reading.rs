@@ -1,38 +1,38 @@
-//! Which bytes of which entries make up a member as it was at some time.
+//! Finds the bytes of a member as it was at some time stamp in the entries of snapshots.
 
-use super::bytes::Bytes;
-use super::share::{Description, Packed};
+use super::segments::Segments;
+use super::share::{PackedSpans, Share};
 use super::snapshot::{Entry, Snapshot};
 use super::{Error, Regions, Result, Target};
 
-/// What a rank stored in one call; its bytes may still be on their way.
+/// What a rank stored in one call; its bytes may still have to be rebuilt.
 #[derive(Clone, Copy)]
-pub(super) struct Stored<'a> {
-    pub(super) share: &'a Description,
-    pub(super) bytes: &'a Bytes,
+pub(super) struct StoredShare<'a> {
+    pub(super) share: &'a Share,
+    pub(super) bytes: &'a Segments,
 }
 
-impl<'a> Stored<'a> {
+impl<'a> StoredShare<'a> {
     /// In the order of the stores.
-    pub(super) fn all(entries: &'a [Entry]) -> Vec<Stored<'a>> {
-        let stored = entries.iter().map(|entry| Stored {
+    pub(super) fn all(entries: &'a [Entry]) -> Vec<StoredShare<'a>> {
+        let stored = entries.iter().map(|entry| StoredShare {
             share: entry.own_share(),
-            bytes: &entry.own,
+            bytes: &entry.data,
         });
         stored.collect()
     }
 }
 
-/// Bytes of an entry and where they belong in the member.
+/// A range of bytes of an entry, and its offset in the member.
 pub(super) struct Span<'a> {
-    pub(super) bytes: &'a Bytes,
+    pub(super) bytes: &'a Segments,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) length: u64,
 }
 
 /// The elements of a member that were found.
-pub(super) struct Reading<'a> {
+pub(super) struct MemberReading<'a> {
     pub(super) spans: Vec<Span<'a>>,
     pub(super) found: Regions,
     /// How many there were and how long one is; unknown if the member was never stored.
@@ -40,16 +40,16 @@ pub(super) struct Reading<'a> {
     pub(super) element: u64,
 }
 
-impl<'a> Reading<'a> {
-    /// Looks for the elements below `max_count` from the first snapshot on to older ones. Each comes with what
-    /// this rank stored in it, or nothing if that is lost: what is still missing may have been there.
-    /// Snapshots of a group of another size are of other ranks.
+impl<'a> MemberReading<'a> {
+    /// Looks for the elements below `max_count` in the first snapshot, then in older ones. Each comes with what this rank
+    /// stored in it, or `None` if that is lost: an error if elements are still missing then. Stops at a snapshot
+    /// of a group of another size, in which ranks have other numbers.
     pub(super) fn new(
-        snapshots: impl Iterator<Item = (&'a Snapshot, Option<Vec<Stored<'a>>>)>,
+        snapshots: impl Iterator<Item = (&'a Snapshot, Option<Vec<StoredShare<'a>>>)>,
         member: i32,
         max_count: u64,
-    ) -> Result<Reading<'a>> {
-        let mut reading = Reading {
+    ) -> Result<MemberReading<'a>> {
+        let mut reading = MemberReading {
             spans: Vec::new(),
             found: Regions::default(),
             count: None,
@@ -70,14 +70,14 @@ impl<'a> Reading<'a> {
         Ok(reading)
     }
 
-    /// Whether all there was below `max_count` is found.
+    /// Whether all elements below `max_count` are found.
     pub(super) fn is_complete(&self, max_count: u64) -> bool {
         let wanted = self.count.map(|count| count.min(max_count));
         wanted.is_some_and(|wanted| self.found.covers(&Regions::all(wanted)))
     }
 
-    fn add(&mut self, stored: Vec<Stored<'a>>, max_count: u64) {
-        for Stored { share, bytes } in stored.into_iter().rev() {
+    fn add(&mut self, stored: Vec<StoredShare<'a>>, max_count: u64) {
+        for StoredShare { share, bytes } in stored.into_iter().rev() {
             let attributes = share.attributes;
             let count = *self.count.get_or_insert_with(|| {
                 self.element = attributes.element;
@@ -88,7 +88,7 @@ impl<'a> Reading<'a> {
             }
             let wanted = share.regions.below(count.min(max_count));
             let new = wanted.without(&self.found);
-            let packed = Packed::new(share.regions.clone(), self.element);
+            let packed = PackedSpans::of(share);
             let spans = packed.locate(&new).into_iter();
             self.spans.extend(spans.map(|(from, to, length)| Span {
                 bytes,

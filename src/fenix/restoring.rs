@@ -1,25 +1,29 @@
-//! Restoring: the ranks agree on what there is, plan the repair of what some have lost, agree on what they will
-//! have then, and only after that repair and write. So those who have lost nothing write while others repair.
+//! Restore: all ranks agree on the snapshots, plan the repair of what some have lost, and agree on what each will have
+//! after it. Only then do they repair, and write to the targets. So ranks that have lost nothing write while others are
+//! still being repaired.
 
 use super::group::{Group, Member, Restored, Stamp};
-use super::reading::{Reading, Stored};
-use super::repair::Plan;
-use super::snapshot::{Entries, Mark, recycle};
-use super::storing::Means;
+use super::reading::{MemberReading, StoredShare};
+use super::repair::RepairPlan;
+use super::snapshot::{Entries, SnapshotMark, recycle};
 use super::{Error, Regions, Result, Target, agreement};
-use crate::comm::{Comm, Op};
+use crate::comm::{Comm, Op, Tag};
+use crate::protect::Channel;
+
+/// Tag of the messages in which ranks tell what they have of a member.
+const STATE: Tag = 1;
 
 /// What the ranks have agreed to read.
 pub(super) struct Ready {
     /// Which snapshots all ranks have, newest first.
     indices: Vec<usize>,
-    /// The one among `indices` to begin with.
+    /// The entry of `indices` to start from.
     first: usize,
-    /// What this rank's set does about losses.
-    plan: Plan,
-    /// Why it can do nothing.
+    /// The repair in this rank's set.
+    plan: RepairPlan,
+    /// Why it cannot be repaired.
     failure: Option<Error>,
-    /// Those of which this rank has nothing that can be trusted.
+    /// Snapshots that this rank has lost for good.
     lost: Vec<usize>,
 }
 
@@ -62,7 +66,7 @@ impl<C: Comm> Group<C> {
         Ok(self.restored(member, reading))
     }
 
-    /// As [`Group::restore`] from what this rank has itself, without the others.
+    /// As [`Group::restore`], from the memory of this rank alone.
     pub fn restore_locally(
         &self,
         member: i32,
@@ -76,8 +80,13 @@ impl<C: Comm> Group<C> {
         let first = self.snapshots.index(stamp);
         let first = first.ok_or_else(|| self.no_stamp(stamp))?;
         let snapshots = self.snapshots.kept.iter().skip(first);
-        let reading = Reading::new(
-            snapshots.map(|snapshot| (snapshot, snapshot.sound_entries(member).map(Stored::all))),
+        let reading = MemberReading::new(
+            snapshots.map(|snapshot| {
+                (
+                    snapshot,
+                    snapshot.sound_entries(member).map(StoredShare::all),
+                )
+            }),
             member,
             max_count,
         )?;
@@ -98,15 +107,13 @@ impl<C: Comm> Group<C> {
         let kept = &self.snapshots.kept;
         let snapshots = ready.indices.iter().map(|index| (*index, &kept[*index]));
         let snapshots: Vec<_> = snapshots.collect();
-        let mut means = Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
+        let comm = self.comm.as_ref();
+        let channel = Channel {
+            comm: comm.ok_or(Error::Detached(self.settings.id))?,
             set: &self.set,
-            memory: &mut self.memory,
+            tag: STATE,
         };
-        match Plan::make(&mut means, member, &snapshots) {
+        match RepairPlan::make(&channel, &mut self.memory, member, &snapshots) {
             Err(Error::Comm(error)) => return Err(error.into()),
             Err(error) => ready.failure = Some(error),
             Ok(mut plan) => {
@@ -123,15 +130,8 @@ impl<C: Comm> Group<C> {
     /// Called by all ranks of the set.
     pub(super) fn repair(&mut self, ready: &mut Ready, member: i32) -> Result<()> {
         let plan = std::mem::take(&mut ready.plan);
-        let mut means = Means {
-            comm: self
-                .comm
-                .as_ref()
-                .ok_or(Error::Detached(self.settings.id))?,
-            set: &self.set,
-            memory: &mut self.memory,
-        };
-        let repaired = plan.carry_out(&mut means, member, &self.snapshots.kept)?;
+        let (channel, memory) = self.channel(STATE)?;
+        let repaired = plan.carry_out(&channel, memory)?;
         ready.lost.extend(repaired.lost);
         for (index, stored) in repaired.stored {
             self.snapshots.kept[index].learn(stored);
@@ -140,7 +140,7 @@ impl<C: Comm> Group<C> {
         Ok(())
     }
 
-    /// Finds the snapshots that all ranks have and that this many ranks have made.
+    /// Finds the snapshots that all ranks have and that a group of this size has made.
     fn agree_on_snapshots(&self, member: i32, stamp: Stamp) -> Result<Ready> {
         let comm = self.comm()?;
         let known = self.members.contains_key(&member) || self.snapshots.knows(member);
@@ -163,17 +163,17 @@ impl<C: Comm> Group<C> {
             )));
         }
         let usable = common.iter().filter(|mark| mark.width == comm.size());
-        let index = |mark: &Mark| own.iter().position(|own| own == mark);
+        let index = |mark: &SnapshotMark| own.iter().position(|own| own == mark);
         Ok(Ready {
             first: usable.clone().take_while(|mark| **mark != first).count(),
             indices: usable.filter_map(index).collect(),
-            plan: Plan::default(),
+            plan: RepairPlan::default(),
             failure: None,
             lost: Vec::new(),
         })
     }
 
-    /// Takes in what was rebuilt; the newest share tells the attributes.
+    /// Installs what was rebuilt; the newest share has the attributes.
     fn install(&mut self, member: i32, rebuilt: Vec<(usize, Entries)>) {
         for (index, entries) in rebuilt {
             if let Some(entry) = entries.last() {
@@ -188,21 +188,25 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    /// What this rank has of the member, as far as it knows, or will have when the repair is done.
+    /// What this rank has of the member, or will have after the repair.
     pub(super) fn read<'a>(
         &'a self,
         ready: &'a Ready,
         member: i32,
         max_count: u64,
-    ) -> Result<Reading<'a>> {
+    ) -> Result<MemberReading<'a>> {
         let stored = |index: usize| {
-            let present = || self.snapshots.kept[index].entries(member).map(Stored::all);
+            let present = || {
+                self.snapshots.kept[index]
+                    .entries(member)
+                    .map(StoredShare::all)
+            };
             let useful = !ready.lost.contains(&index);
             useful.then(|| ready.plan.coming(index).or_else(present))?
         };
         let indices = ready.indices[ready.first..].iter();
         let snapshots = indices.map(|index| (&self.snapshots.kept[*index], stored(*index)));
-        Reading::new(snapshots, member, max_count)
+        MemberReading::new(snapshots, member, max_count)
     }
 
     /// # Collective
@@ -210,8 +214,8 @@ impl<C: Comm> Group<C> {
     pub(super) fn agree_on_reading<'a>(
         &self,
         member: i32,
-        reading: Result<Reading<'a>>,
-    ) -> Result<Reading<'a>> {
+        reading: Result<MemberReading<'a>>,
+    ) -> Result<MemberReading<'a>> {
         let comm = self.comm()?;
         let reading = agreement::agree_on_data(comm, reading)?;
         let mut stored = [u64::from(reading.count.is_some())];
@@ -222,7 +226,7 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    fn restored(&self, member: i32, reading: Reading<'_>) -> Restored {
+    fn restored(&self, member: i32, reading: MemberReading<'_>) -> Restored {
         let attributes = self.members.get(&member).map(|member| member.attributes);
         let count = attributes
             .map(|attributes| attributes.count)

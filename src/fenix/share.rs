@@ -3,17 +3,18 @@
 use std::ops::Range;
 
 use super::{Attributes, Error, Regions, Result};
+use crate::wire::{put, take};
 
 /// A share without its bytes; known to all ranks of the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Description {
+pub(super) struct Share {
     pub(super) attributes: Attributes,
     pub(super) regions: Regions,
     /// Of the packed bytes.
     pub(super) crc: Option<u32>,
 }
 
-impl Description {
+impl Share {
     pub(super) fn length(&self) -> u64 {
         self.regions.count() * self.attributes.element
     }
@@ -22,18 +23,16 @@ impl Description {
         let regions = self.regions.encode();
         let crc = self.crc.map_or(u64::MAX, u64::from);
         let Attributes { count, element } = self.attributes;
-        for value in [count, element, crc, regions.len() as u64] {
-            into.extend(value.to_le_bytes());
-        }
+        put(into, &[count, element, crc, regions.len() as u64]);
         into.extend(regions);
     }
 
     /// Takes a description off the front of `bytes`.
-    pub(super) fn decode(bytes: &mut &[u8]) -> Option<Description> {
-        let [count, element, crc, length] = take_values(bytes)?;
+    pub(super) fn decode(bytes: &mut &[u8]) -> Option<Share> {
+        let [count, element, crc, length] = take(bytes)?;
         let (regions, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
         *bytes = rest;
-        Some(Description {
+        Some(Share {
             attributes: Attributes { count, element },
             regions: Regions::decode(regions)?,
             crc: u32::try_from(crc).ok(),
@@ -41,54 +40,44 @@ impl Description {
     }
 }
 
-/// Takes numbers off the front of `bytes`.
-pub(super) fn take_values<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
-    let (front, rest) = bytes.split_at_checked(8 * N)?;
-    *bytes = rest;
-    let mut values = [0; N];
-    for (value, bytes) in values.iter_mut().zip(front.chunks_exact(8)) {
-        *value = u64::from_le_bytes(*bytes.first_chunk()?);
-    }
-    Some(values)
-}
-
 /// The first numbers of a message.
 pub(super) fn values<const N: usize>(mut bytes: &[u8]) -> Result<[u64; N]> {
-    let found = take_values(&mut bytes);
+    let found = take(&mut bytes);
     found.ok_or(Error::Invariant("a message is shorter than agreed"))
 }
 
 pub(super) fn message(values: &[u64]) -> Vec<u8> {
-    values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect()
+    let mut bytes = Vec::with_capacity(8 * values.len());
+    put(&mut bytes, values);
+    bytes
 }
 
-/// Where the elements of regions, packed one after the other, are in the member.
-pub(super) struct Packed {
+/// Maps offsets in the packed bytes of a share to offsets in the member.
+#[derive(Default)]
+pub(super) struct PackedSpans {
     regions: Regions,
     element: u64,
     /// Packed offset of each range.
     starts: Vec<u64>,
 }
 
-impl Packed {
-    pub(super) fn new(regions: Regions, element: u64) -> Packed {
+impl PackedSpans {
+    pub(super) fn of(share: &Share) -> PackedSpans {
+        let (regions, element) = (share.regions.clone(), share.attributes.element);
         let mut next = 0;
         let starts = regions.ranges().iter().map(|range| {
             let start = next;
             next += (range.end - range.start) * element;
             start
         });
-        Packed {
+        PackedSpans {
             starts: starts.collect(),
             regions,
             element,
         }
     }
 
-    /// The member's bytes behind some packed bytes: offset and length.
+    /// Offsets and lengths in the member of a range of packed bytes.
     pub(super) fn spans(&self, packed: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
         let first = self.starts.partition_point(|start| *start <= packed.start);
         let ranges = self
@@ -111,7 +100,7 @@ impl Packed {
             .filter(|(_, length)| *length > 0)
     }
 
-    /// The packed bytes of some of the ranges, which must all be there: packed offset, offset, length.
+    /// For each range of `part`, all of which must be here: packed offset, offset in the member, length.
     pub(super) fn locate(&self, part: &Regions) -> Vec<(u64, u64, u64)> {
         let (mut index, own) = (0, self.regions.ranges());
         let ranges = part.ranges().iter().filter(|_| self.element > 0);

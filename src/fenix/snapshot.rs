@@ -2,48 +2,49 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::bytes::Bytes;
 use super::memory::Memory;
-use super::share::{Description, take_values};
+use super::segments::Segments;
+use super::share::{Share, message};
 use super::{Error, Result, Stamp};
+use crate::wire::take;
 
-/// What a rank has of one store: its own share, and what guards shares of its set.
+/// What a rank has of one store: its own share, and redundancy for the shares of its set.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// Of all ranks of the set, by position.
-    pub(super) shares: Vec<Description>,
+    pub(super) shares: Vec<Share>,
     /// The position of this rank.
     pub(super) mine: usize,
-    pub(super) own: Bytes,
-    /// Given up when the set is no longer what it was.
-    pub(super) guard: Option<Bytes>,
+    pub(super) data: Segments,
+    /// Dropped when the set changes.
+    pub(super) redundancy: Option<Segments>,
 }
 
 impl Entry {
-    pub(super) fn own_share(&self) -> &Description {
+    pub(super) fn own_share(&self) -> &Share {
         &self.shares[self.mine]
     }
 
-    /// Whether the own share is as it was stored, as far as that can be told.
+    /// Whether the own share matches its checksum, if it has one.
     pub(super) fn is_sound(&self) -> bool {
         let crc = self.own_share().crc;
-        crc.is_none_or(|crc| crc == self.own.crc())
+        crc.is_none_or(|crc| crc == self.data.crc())
     }
 
-    /// Whether it has all that `other` has, on all ranks of the set.
+    /// Whether it has all elements that `other` has, on all ranks of the set.
     fn covers(&self, other: &Entry) -> bool {
         let mut pairs = self.shares.iter().zip(&other.shares);
         pairs.all(|(new, old)| new.regions.covers(&old.regions))
     }
 
     fn bytes(&self) -> u64 {
-        self.own.size() + self.guard.as_ref().map_or(0, Bytes::size)
+        self.data.size() + self.redundancy.as_ref().map_or(0, Segments::size)
     }
 
     pub(super) fn recycle(self, memory: &mut Memory) {
-        self.own.recycle(memory);
-        if let Some(guard) = self.guard {
-            guard.recycle(memory);
+        self.data.recycle(memory);
+        if let Some(redundancy) = self.redundancy {
+            redundancy.recycle(memory);
         }
     }
 }
@@ -57,25 +58,26 @@ pub(super) fn recycle(entries: Entries, memory: &mut Memory) {
 
 /// The shares of all entries, for a rank of the set that has lost them.
 pub(super) fn encode_shares(entries: &[Entry]) -> Vec<u8> {
-    let mut bytes = (entries.len() as u64).to_le_bytes().to_vec();
+    let mut bytes = message(&[entries.len() as u64]);
     let shares = entries.iter().flat_map(|entry| &entry.shares);
     shares.for_each(|share| share.encode(&mut bytes));
     bytes
 }
 
 /// The shares of each entry in a set of `size` ranks.
-pub(super) fn decode_shares(bytes: &mut &[u8], size: usize) -> Option<Vec<Vec<Description>>> {
-    let [entries] = take_values(bytes)?;
-    let mut entry = || (0..size).map(|_| Description::decode(bytes)).collect();
+pub(super) fn decode_shares(bytes: &mut &[u8], size: usize) -> Option<Vec<Vec<Share>>> {
+    let [entries] = take(bytes)?;
+    let mut entry = || (0..size).map(|_| Share::decode(bytes)).collect();
     (0..entries).map(|_| entry()).collect()
 }
 
 pub(super) type Members = BTreeMap<i32, Entries>;
 
-/// The members of a snapshot that a rank has not, but for those that were rebuilt.
-pub(super) enum Missing {
+/// The members of a snapshot that a rank has lost.
+pub(super) enum MissingMembers {
     Nothing,
-    /// It was not there or has lost the snapshot, and has been told which members there were.
+    /// The rank is new or has lost the snapshot, and has learned which members there were. Those that were rebuilt since
+    /// are not removed from the list.
     Known(BTreeSet<i32>),
     Unknown,
 }
@@ -84,27 +86,27 @@ pub(super) struct Snapshot {
     pub(super) stamp: i32,
     /// How many ranks the group had.
     pub(super) width: usize,
-    /// Which creation of the group it was committed in.
+    /// Of the creation of the group in which it was committed.
     pub(super) generation: u64,
-    pub(super) missing: Missing,
+    pub(super) missing: MissingMembers,
     pub(super) members: Members,
 }
 
 impl Snapshot {
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    pub(super) fn mark(&self) -> SnapshotMark {
+        SnapshotMark {
             stamp: self.stamp,
             width: self.width,
             generation: self.generation,
         }
     }
 
-    /// `None` if this rank has lost what there was of the member.
+    /// `None` if this rank has lost the member.
     pub(super) fn entries(&self, member: i32) -> Option<&[Entry]> {
         let is_missing = match &self.missing {
-            Missing::Nothing => false,
-            Missing::Known(members) => members.contains(&member),
-            Missing::Unknown => true,
+            MissingMembers::Nothing => false,
+            MissingMembers::Known(members) => members.contains(&member),
+            MissingMembers::Unknown => true,
         };
         match self.members.get(&member) {
             Some(entries) => Some(entries),
@@ -112,26 +114,26 @@ impl Snapshot {
         }
     }
 
-    /// The members that ranks have stored in it, if this one knows.
+    /// The members that were stored in it; `None` if this rank does not know.
     pub(super) fn stored(&self) -> Option<BTreeSet<i32>> {
         let entries = self.members.iter();
         let own = entries.filter(|(_, entries)| !entries.is_empty());
         let own = own.map(|(member, _)| *member);
         match &self.missing {
-            Missing::Nothing => Some(own.collect()),
-            Missing::Known(members) => Some(own.chain(members.iter().copied()).collect()),
-            Missing::Unknown => None,
+            MissingMembers::Nothing => Some(own.collect()),
+            MissingMembers::Known(members) => Some(own.chain(members.iter().copied()).collect()),
+            MissingMembers::Unknown => None,
         }
     }
 
-    /// Takes in which members there were.
+    /// Records which members there were.
     pub(super) fn learn(&mut self, stored: BTreeSet<i32>) {
-        if let Missing::Unknown = self.missing {
-            self.missing = Missing::Known(stored);
+        if let MissingMembers::Unknown = self.missing {
+            self.missing = MissingMembers::Known(stored);
         }
     }
 
-    /// What this rank stored of the member, if it has all of it as it was.
+    /// The entries of the member; `None` if any of them is lost or damaged.
     pub(super) fn sound_entries(&self, member: i32) -> Option<&[Entry]> {
         let entries = self.entries(member);
         entries.filter(|entries| entries.iter().all(Entry::is_sound))
@@ -146,10 +148,10 @@ impl Snapshot {
         entries.for_each(|entries| recycle(entries, memory));
     }
 
-    fn drop_guards(&mut self, memory: &mut Memory) {
+    fn drop_redundancy(&mut self, memory: &mut Memory) {
         for entry in self.members.values_mut().flatten() {
-            if let Some(guard) = entry.guard.take() {
-                guard.recycle(memory);
+            if let Some(redundancy) = entry.redundancy.take() {
+                redundancy.recycle(memory);
             }
         }
     }
@@ -165,14 +167,14 @@ pub(super) struct Snapshots {
     staged: Members,
     /// Of the next commit.
     pub(super) next: i32,
-    /// Counts the agreements on what all ranks have. After one, a time stamp may be given a second time; a rank that
-    /// a failure kept from it still has the first snapshot of that name, which is not the one of the others.
+    /// Counts the times that ranks went back to the snapshots that all have. After that, a time stamp may be used a second
+    /// time. The generation tells the second snapshot from the first, which a rank that missed the agreement still has.
     pub(super) generation: u64,
 }
 
-/// A snapshot as ranks tell each other about it.
+/// Identifies a snapshot in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mark {
+pub(super) struct SnapshotMark {
     pub(super) stamp: i32,
     pub(super) width: usize,
     pub(super) generation: u64,
@@ -218,7 +220,7 @@ impl Snapshots {
             stamp,
             width,
             generation: self.generation,
-            missing: Missing::Nothing,
+            missing: MissingMembers::Nothing,
             members: std::mem::take(&mut self.staged),
         });
         let retired = self.too_old(depth).last();
@@ -226,33 +228,33 @@ impl Snapshots {
         Ok(stamp)
     }
 
-    /// Takes out what is beyond the depth, oldest first.
+    /// Removes the snapshots beyond the depth, oldest first.
     fn too_old(&mut self, depth: Option<u32>) -> impl Iterator<Item = Snapshot> {
         let keep = depth.map_or(usize::MAX, |depth| depth as usize + 1);
         std::iter::from_fn(move || (self.kept.len() > keep).then(|| self.kept.pop_back())?)
     }
 
-    pub(super) fn marks(&self) -> impl Iterator<Item = Mark> {
+    pub(super) fn marks(&self) -> impl Iterator<Item = SnapshotMark> {
         self.kept.iter().map(Snapshot::mark)
     }
 
-    /// Keeps what is in `marks`, back to the given depth; what is not there is lost. Snapshots of a group
-    /// of another size are not protected any more.
+    /// Keeps the snapshots in `marks`, back to the given depth; those that this rank does not have are lost. Snapshots of a
+    /// group of another size lose their redundancy, which has become useless.
     pub(super) fn keep(
         &mut self,
-        marks: &[Mark],
+        marks: &[SnapshotMark],
         depth: Option<u32>,
         width: usize,
         memory: &mut Memory,
     ) {
-        let mut had: BTreeMap<Mark, Snapshot> =
+        let mut had: BTreeMap<SnapshotMark, Snapshot> =
             self.kept.drain(..).map(|s| (s.mark(), s)).collect();
         for mark in marks {
             let lost = || Snapshot {
                 stamp: mark.stamp,
                 width: mark.width,
                 generation: mark.generation,
-                missing: Missing::Unknown,
+                missing: MissingMembers::Unknown,
                 members: Members::new(),
             };
             let snapshot = had.remove(mark).unwrap_or_else(lost);
@@ -268,7 +270,7 @@ impl Snapshots {
             .kept
             .iter_mut()
             .filter(|snapshot| snapshot.width != width);
-        resized.for_each(|snapshot| snapshot.drop_guards(memory));
+        resized.for_each(|snapshot| snapshot.drop_redundancy(memory));
     }
 
     pub(super) fn bring_back(&mut self, memory: &mut Memory) {
@@ -292,7 +294,7 @@ impl Snapshots {
         let mut retired = memory.retired.take();
         let snapshots = self.kept.iter_mut().chain(&mut retired);
         let members = snapshots.map(|snapshot| {
-            if let Missing::Known(members) = &mut snapshot.missing {
+            if let MissingMembers::Known(members) = &mut snapshot.missing {
                 members.remove(&member);
             }
             &mut snapshot.members

@@ -1,10 +1,11 @@
 //! Stores of a group, at once or under way, into the staged snapshot.
 //!
-//! A store ends in order with those before it. One that fails leaves a note of the elements that this rank lacks, for
-//! other sets of ranks may have stored theirs: a commit then would make a snapshot of two times.
+//! Stores complete in the order in which they were started. If one fails, the elements that this rank lacks are recorded:
+//! other sets may have stored theirs, so a commit would mix elements of two times.
 
 use super::group::Group;
-use super::storing::{Manner, Offer, Storing};
+use super::share::Share;
+use super::storing::{Manner, Storing};
 use super::{Error, Regions, Result, Source, Subset};
 use crate::comm::{Comm, Tag};
 
@@ -12,15 +13,15 @@ use crate::comm::{Comm, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// Every store has a tag of its own, so that stores under way do not mix; these are the first of them, and
-/// after how many they begin again.
+/// Every store has two tags of its own, so that messages of stores under way do not match each other. The first tag, and
+/// the number of stores after which tags are used again.
 const FIRST_TAG: Tag = 64;
-const TAGS: u32 = 4096;
+const STORES: u32 = 4096;
 
-/// Steps of a store under way at once.
-const AT_ONCE: usize = 4;
+/// Steps of a store that are started before the first of them is waited for.
+const AHEAD: usize = 3;
 
-pub(super) struct Pending<C: Comm> {
+pub(super) struct PendingStore<C: Comm> {
     ticket: Ticket,
     member: i32,
     pub(super) storing: Storing<C>,
@@ -39,7 +40,7 @@ impl<C: Comm> Group<C> {
         subset: &Subset,
     ) -> Result<()> {
         self.settle();
-        let storing = self.begin(member, source, subset, AT_ONCE)?;
+        let storing = self.begin(member, source, subset, AHEAD)?;
         self.stage(member, storing)
     }
 
@@ -47,8 +48,8 @@ impl<C: Comm> Group<C> {
     fn stage(&mut self, member: i32, storing: Storing<C>) -> Result<()> {
         let regions = storing.regions().clone();
         let entry = self
-            .means()
-            .and_then(|mut means| storing.finish(&mut means));
+            .channel(storing.tag)
+            .and_then(|(channel, memory)| storing.finish(&channel, memory));
         match entry {
             Ok(entry) => {
                 if let Some(missing) = self.unstored.get_mut(&member) {
@@ -73,8 +74,8 @@ impl<C: Comm> Group<C> {
     /// as soon as this returns. To be ended with [`Group::wait`] or [`Group::test`].
     ///
     /// All messages are started here, so that MPI can move them on in any call: nobody has to wait for
-    /// another rank to come back to this library. In mode 5 this takes as much memory again as the share,
-    /// kept for the next one until a store that waits is committed.
+    /// another rank to come back to this library. With parity this takes as much memory again as the share, for
+    /// each rank of a set that may be lost; it is kept for the next store until a store that waits is committed.
     pub fn start_store(
         &mut self,
         member: i32,
@@ -84,7 +85,7 @@ impl<C: Comm> Group<C> {
         let storing = self.begin(member, source, subset, usize::MAX)?;
         let ticket = Ticket(self.tickets);
         self.tickets = self.tickets.wrapping_add(1);
-        self.pending.push_back(Pending {
+        self.pending.push_back(PendingStore {
             ticket,
             member,
             storing,
@@ -97,24 +98,37 @@ impl<C: Comm> Group<C> {
         member: i32,
         source: &(impl Source + ?Sized),
         subset: &Subset,
-        at_once: usize,
+        ahead: usize,
     ) -> Result<Storing<C>> {
-        let offer = self.attributes(member).map(|attributes| Offer {
+        let share = self.attributes(member).map(|attributes| Share {
             attributes,
             regions: subset.regions(attributes.count),
+            crc: None,
         });
-        let wanted = offer.as_ref().ok().map(|offer| offer.regions.clone());
+        let wanted = share.as_ref().ok().map(|share| share.regions.clone());
+        let own = share.as_ref().map_or(0, Share::length);
         let manner = Manner {
-            tag: FIRST_TAG + (self.stores % TAGS) as Tag,
             checksums: self.settings.checksums,
-            at_once,
+            ahead,
+            expected: self.expected_lengths(member, own),
         };
+        let tag = FIRST_TAG + 2 * (self.stores % STORES) as Tag;
         self.stores = self.stores.wrapping_add(1);
-        let started = Storing::start(&mut self.means()?, manner, member, offer, source);
-        if let (Err(_), Some(regions)) = (&started, wanted) {
-            self.miss(member, &regions);
+        let (channel, memory) = self.channel(tag)?;
+        let started = Storing::start(&channel, memory, manner, member, share, source);
+        match (&started, wanted) {
+            (Ok(storing), _) => drop(self.lengths.insert(member, storing.lengths())),
+            (Err(_), Some(regions)) => self.miss(member, &regions),
+            (Err(_), None) => {}
         }
         started
+    }
+
+    /// The lengths of all shares of the set as they were last, or all as this rank's own.
+    fn expected_lengths(&self, member: i32, own: u64) -> Vec<u64> {
+        let last = self.lengths.get(&member);
+        let last = last.filter(|lengths| lengths[self.set.mine()] == own);
+        last.cloned().unwrap_or_else(|| vec![own; self.set.size()])
     }
 
     /// Ends all stores under way.
@@ -125,7 +139,7 @@ impl<C: Comm> Group<C> {
     }
 
     fn end_first(&mut self) {
-        let Some(Pending {
+        let Some(PendingStore {
             ticket,
             member,
             storing,
@@ -138,7 +152,7 @@ impl<C: Comm> Group<C> {
         }
     }
 
-    /// A ticket that has ended is fine too.
+    /// Waits for a store; returns at once if it has ended.
     pub fn wait(&mut self, ticket: Ticket) -> Result<()> {
         self.check_ticket(ticket)?;
         while self.is_pending(ticket) {
@@ -147,7 +161,7 @@ impl<C: Comm> Group<C> {
         self.failed.remove(&ticket).map_or(Ok(()), Err)
     }
 
-    /// Moves stores on as far as possible without waiting and tells whether this one has ended.
+    /// Progresses stores without waiting; true if this one has ended.
     pub fn test(&mut self, ticket: Ticket) -> Result<bool> {
         self.check_ticket(ticket)?;
         self.move_on();
@@ -155,13 +169,15 @@ impl<C: Comm> Group<C> {
         failed.map_or(Ok(!self.is_pending(ticket)), Err)
     }
 
-    /// Ends the stores that have nothing left to wait for, in order, and moves all others on.
+    /// Completes the first stores that have nothing left to wait for, and progresses the others.
     fn move_on(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
-        let done = pending.iter_mut().map(|pending| match self.means() {
-            Ok(means) => pending.storing.is_done(&means),
-            Err(_) => true,
-        });
+        let done = pending
+            .iter_mut()
+            .map(|pending| match self.channel(pending.storing.tag) {
+                Ok((channel, _)) => pending.storing.is_done(&channel),
+                Err(_) => true,
+            });
         let done: Vec<_> = done.collect();
         self.pending = pending;
         for _ in done.into_iter().take_while(|done| *done) {
@@ -178,7 +194,7 @@ impl<C: Comm> Group<C> {
         known.then_some(()).ok_or(Error::NoSuchRequest)
     }
 
-    /// Waits for stores under way, and refuses a commit of which another rank may have more than this one.
+    /// Waits for stores under way, and refuses to commit if a store has failed that other ranks may have completed.
     pub fn prepare_commit(&mut self) -> Result<()> {
         self.settle();
         if let Some((_, error)) = self.failed.pop_first() {

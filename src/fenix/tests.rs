@@ -12,6 +12,7 @@ mod generations;
 mod losses;
 mod model;
 mod placed;
+mod reed_solomon;
 mod shrinking;
 
 /// A job whose ranks keep their groups while others are lost.
@@ -124,4 +125,9 @@ const COPY: Policy = Policy::Copy { separation: 1 };
 const PARITY: Policy = Policy::Parity {
     separation: 1,
     set_size: 4,
+};
+const RS: Policy = Policy::ReedSolomon {
+    separation: 1,
+    set_size: 4,
+    k: 2,
 };

@@ -72,7 +72,7 @@ impl Generation {
         })
     }
 
-    /// As it stands in files.
+    /// As written to files.
     pub(crate) fn to_text(self) -> String {
         format!("{}-{:016x}", self.counter, self.random)
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Generation {
 
 /// What the header of a rank says about the apply that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct HeaderClaim {
     pub(crate) generation: Option<Generation>,
     /// A fingerprint of what it says about each rank that it knows: its own and those it keeps copies for.
     pub(crate) about: BTreeMap<usize, u64>,
@@ -121,8 +121,8 @@ pub(crate) struct Claim {
     pub(crate) common: u64,
 }
 
-impl Claim {
-    fn contradicts(&self, other: &Claim) -> bool {
+impl HeaderClaim {
+    fn contradicts(&self, other: &HeaderClaim) -> bool {
         let generations = self.generation.zip(other.generation);
         let of_both = self.about.iter();
         let of_both = of_both.filter_map(|(rank, says)| Some((says, other.about.get(rank)?)));
@@ -139,14 +139,14 @@ impl Claim {
         }
     }
 
-    pub(crate) fn take(bytes: &mut &[u8]) -> Option<Claim> {
+    pub(crate) fn take(bytes: &mut &[u8]) -> Option<HeaderClaim> {
         let generation = Generation::from_numbers(take(bytes)?);
         let [common, count] = take(bytes)?;
         let about = (0..count).map(|_| {
             let [rank, says] = take(bytes)?;
             Some((usize::try_from(rank).ok()?, says))
         });
-        Some(Claim {
+        Some(HeaderClaim {
             generation,
             about: about.collect::<Option<_>>()?,
             common,
@@ -156,29 +156,29 @@ impl Claim {
 
 /// The apply that a set is completed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct NewestApply {
     pub(crate) generation: Option<Generation>,
     /// The ranks whose headers belong to it.
     pub(crate) current: BTreeSet<usize>,
 }
 
 /// The newest apply that the set can be completed to, from what the header of each rank claims. `tolerates` says whether
-/// the set survives that the given ranks are lost. Where no apply is so complete, the newest is taken of which all ranks
-/// are known, so that the caller can say what is missing. The text of an error names ranks and generations.
+/// the set survives the loss of the given ranks. If no apply can be completed, returns the newest that knows all ranks, so
+/// that the caller can say what is missing. The text of an error names ranks and generations.
 pub(crate) fn judge(
-    claims: &[Option<Claim>],
+    claims: &[Option<HeaderClaim>],
     tolerates: impl Fn(&[usize]) -> bool,
-) -> Result<Verdict, String> {
+) -> Result<NewestApply, String> {
     if let Some(verdict) = unanimous(claims) {
         return Ok(verdict);
     }
     let candidates = candidates(claims);
-    let is_known = |candidate: &&Verdict| {
+    let is_known = |candidate: &&NewestApply| {
         let members = candidate.current.iter().flat_map(|&rank| &claims[rank]);
         let known: BTreeSet<_> = members.flat_map(|claim| claim.about.keys()).collect();
         (0..claims.len()).all(|rank| known.contains(&rank))
     };
-    let is_tolerable = |candidate: &&Verdict| {
+    let is_tolerable = |candidate: &&NewestApply| {
         let ranks = 0..claims.len();
         let lost: Vec<_> = ranks
             .filter(|rank| !candidate.current.contains(rank))
@@ -197,13 +197,13 @@ pub(crate) fn judge(
     }
 }
 
-/// The verdict on claims of which none contradicts another: the usual case.
-fn unanimous(claims: &[Option<Claim>]) -> Option<Verdict> {
+/// The verdict if no claim contradicts another: the usual case.
+fn unanimous(claims: &[Option<HeaderClaim>]) -> Option<NewestApply> {
     let present = || claims.iter().flatten();
     let generation = present().find_map(|claim| claim.generation);
     let common = present().next()?.common;
     let mut known = BTreeMap::new();
-    let agrees = |claim: &Claim| {
+    let agrees = |claim: &HeaderClaim| {
         let same = claim.generation.is_none() || claim.generation == generation;
         let mut about = claim.about.iter();
         let is_known = about.all(|(rank, says)| known.entry(*rank).or_insert(*says) == says);
@@ -211,14 +211,14 @@ fn unanimous(claims: &[Option<Claim>]) -> Option<Verdict> {
     };
     let agree = present().all(agrees);
     let current = (0..claims.len()).filter(|&rank| claims[rank].is_some());
-    (agree && known.len() == claims.len()).then(|| Verdict {
+    (agree && known.len() == claims.len()).then(|| NewestApply {
         generation,
         current: current.collect(),
     })
 }
 
-/// Each generation with the headers that belong to it, and what contradicts all of them without naming one.
-fn candidates(claims: &[Option<Claim>]) -> Vec<Verdict> {
+/// Each generation with the headers that belong to it, and the headers that name none and contradict all of them.
+fn candidates(claims: &[Option<HeaderClaim>]) -> Vec<NewestApply> {
     let of = |generation: Option<Generation>| -> BTreeSet<usize> {
         let ranks = 0..claims.len();
         let claimed = |rank: &usize| claims[*rank].as_ref().map(|claim| claim.generation);
@@ -237,7 +237,7 @@ fn candidates(claims: &[Option<Claim>]) -> Vec<Verdict> {
         let fits = |rank: &usize| !core.iter().any(|&other| contradict(claims, *rank, other));
         let joined = unnamed.iter().copied().filter(fits).collect();
         let joined = without_contradiction(claims, joined)?;
-        Some(Verdict {
+        Some(NewestApply {
             generation: Some(generation),
             current: core.union(&joined).copied().collect(),
         })
@@ -247,7 +247,7 @@ fn candidates(claims: &[Option<Claim>]) -> Vec<Verdict> {
     candidates.extend(
         apart
             .filter(|ranks| !ranks.is_empty())
-            .map(|current| Verdict {
+            .map(|current| NewestApply {
                 generation: None,
                 current,
             }),
@@ -255,15 +255,15 @@ fn candidates(claims: &[Option<Claim>]) -> Vec<Verdict> {
     candidates
 }
 
-fn contradict(claims: &[Option<Claim>], a: usize, b: usize) -> bool {
+fn contradict(claims: &[Option<HeaderClaim>], a: usize, b: usize) -> bool {
     let both = claims[a].as_ref().zip(claims[b].as_ref());
     both.is_some_and(|(a, b)| a.contradicts(b))
 }
 
-/// The ranks without those that more of the others contradict than contradict the others; `None` if it is one word
-/// against another.
+/// Removes ranks that others contradict, those with the most contradictions first, until none is left; `None` if
+/// ranks with equally many contradict each other.
 fn without_contradiction(
-    claims: &[Option<Claim>],
+    claims: &[Option<HeaderClaim>],
     mut ranks: BTreeSet<usize>,
 ) -> Option<BTreeSet<usize>> {
     loop {
@@ -290,14 +290,14 @@ fn without_contradiction(
     }
 }
 
-/// Which of them has the highest counter. Where counters do not tell, most ranks decide; `None` if they do not either.
-pub(crate) fn newest(candidates: &[&Verdict]) -> Option<usize> {
+/// The candidate with the highest counter; among equal ones that with the most ranks; `None` if these are equal too.
+pub(crate) fn newest(candidates: &[&NewestApply]) -> Option<usize> {
     let counter = |index: usize| candidates[index].generation.map(|it| it.counter);
     let highest = (0..candidates.len()).filter_map(counter).max();
     let mut rivals: Vec<_> = (0..candidates.len())
         .filter(|&it| counter(it) == highest)
         .collect();
-    // One that names no generation is a rival only where it contradicts.
+    // A candidate without a generation competes only if its ranks are not part of another.
     let is_apart = |index: &usize| {
         let ranks = &candidates[*index].current;
         let mut others = rivals.iter();
@@ -314,7 +314,7 @@ pub(crate) fn newest(candidates: &[&Verdict]) -> Option<usize> {
 }
 
 /// Which rank has which generation.
-fn described(claims: &[Option<Claim>]) -> String {
+fn described(claims: &[Option<HeaderClaim>]) -> String {
     let mut ranks: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for (rank, claim) in claims.iter().enumerate() {
         let generation = claim.as_ref().map(|claim| claim.generation);

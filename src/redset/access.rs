@@ -1,20 +1,20 @@
-//! Who may read a redundancy file, and whose a rebuilt file is.
+//! Permissions of redundancy files and owners of rebuilt files.
 //!
 //! Redundancy holds the bytes of all files of a set: it is readable by those who may read each of them, and by
-//! nobody else. A rebuild gives a file to nobody to whom the owner of the redundancy could not have given it.
+//! nobody else. A rebuild never gives a file to a user to whom the owner of the redundancy could not have given it.
 
 use std::os::fd::OwnedFd;
 
 use super::Result;
-use super::header::Record;
+use super::header::FileRecord;
 use crate::comm::Comm;
 use crate::storage::place::{Attributes, Owner, Place, give_to, process_owner, without_group};
 
-/// What the strictest of some files permits.
+/// The permissions that all of some files grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     permissions: u32,
-    /// For whom the permissions of the group are; `None` without any file.
+    /// The group to which the group permissions apply; `None` without any file.
     group: Option<u32>,
 }
 
@@ -28,9 +28,9 @@ impl Access {
         group: None,
     };
 
-    pub(super) fn of(files: &[Record]) -> Access {
+    pub(super) fn of(files: &[FileRecord]) -> Access {
         let each = files.iter().map(|file| Access {
-            // Its owner writes it, whatever he may do with the files.
+            // The owner must be able to write the redundancy file, even if the files are read-only.
             permissions: file.attributes.mode & Access::ANY.permissions | 0o600,
             group: Some(file.attributes.gid),
         });
@@ -52,7 +52,7 @@ impl Access {
         }
     }
 
-    /// Creates a redundancy file. Whom a file in it keeps out cannot open it at any time.
+    /// Creates a redundancy file. It never has, not even for a moment, more permissions than each file in it.
     pub(super) fn create(self, place: &Place, owner: Option<Owner>) -> Result<OwnedFd> {
         let fd = match self.group {
             Some(group) => place.create_for_group(self.permissions, group)?,
@@ -69,7 +69,7 @@ impl Access {
     }
 }
 
-/// The bytes of each rank, and what the strictest file of all of them permits, in one allgather.
+/// The data length of each rank, and the permissions that all files of all ranks grant, in one allgather.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
@@ -93,9 +93,9 @@ pub(super) fn gather<C: Comm>(comm: &C, bytes: u64, access: Access) -> Result<(V
     Ok((ranks.map(|rank| rank[0]).collect(), strictest))
 }
 
-/// To whom a rebuild gives the files that a redundancy file of this owner names: to whom they belonged, if it is
-/// root's or the caller's own, whom the kernel does not let give away more than he may; otherwise to the owner of
-/// the redundancy file.
+/// The owner of the files that are rebuilt from a redundancy file of this owner. If that is root or the caller, files
+/// keep their recorded owners, as far as the kernel allows the caller to give them away; otherwise they go to the owner
+/// of the redundancy file, because anybody may write anything into a header.
 pub(super) fn heir(redundancy: Owner) -> Option<Owner> {
     let is_caller = process_owner().is_some_and(|caller| caller.uid == redundancy.uid);
     (redundancy.uid != ROOT && !is_caller).then_some(redundancy)

@@ -1,28 +1,23 @@
 //! Apply: writes redundancy for the files of all ranks.
 //!
-//! Each rank notes down its files and gives the note to the right neighbours that may have to make good
-//! for it. The sizes of all ranks of a set give the lengths of all pieces, hence all flows; the engine
-//! fills the redundancy file behind the place of its header. The header comes last, when the checksums
-//! are known. Then all ranks commit.
+//! Each rank records its files and gives the record to the right neighbours that may have to rebuild them. The sizes of
+//! all ranks' files give the geometry of the set, hence all flows; carrying them out fills the redundancy file behind
+//! the place of its header. The header comes last, when the checksums are known. Then all ranks commit.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::engine::Means;
-use super::flow::{Have, Part};
-use super::header::{Header, Info, Record, StripeInfo};
-use super::member::{Data, Member, Payload};
-use super::pieces::Pieces;
-use super::{Config, Descriptor, Error, Redset, Result, Set, agree, commit, descriptors, names};
-use crate::comm::{Comm, Tag, transfer_unsized};
-use crate::kvtree::pack::{self, Order};
-use crate::kvtree::{self, Tree};
+use super::header::{FileRecord, Header, RankInfo, StripeInfo};
+use super::member::{DataStream, MemberFiles};
+use super::redundancy::RedundancyStream;
+use super::sharing::infos;
+use super::{Config, Descriptor, Error, Peers, Redset, Result, agree, commit, descriptors, names};
+use crate::comm::Comm;
 use crate::protect::generation::Generation;
+use crate::protect::{Geometry, Part};
 use crate::storage::place::attributes;
-
-const TAG: Tag = 0x6170;
 
 pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
@@ -39,10 +34,10 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     let [descriptor_file, redundancy_file] = &new_files[..] else {
         return Err(Error::Descriptor("it names no files".into()));
     };
-    // The other ranks of the set wait for this one, so neither is left out when the other fails.
+    // The other ranks of the set wait for both messages, so both are sent even if the first step fails.
     let described = descriptors::write(set, descriptor, info.generation, descriptor_file);
     let written = match described {
-        // A rank has died: the others hear of it where all ranks agree, not in messages to each other.
+        // The transport is broken: the others learn of it in the agreement, not from messages within the set.
         Err(Error::Comm(_)) => described,
         described => described.and(write_redundancy(set, info, redundancy_file, &config)),
     };
@@ -50,7 +45,7 @@ pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr
     commit::commit(parent, &in_order, written)
 }
 
-/// The highest generation that is found here under the name. What cannot be read has none.
+/// The highest generation in the files of this rank under the name. Unreadable files have none.
 fn found(name: &OsStr, descriptor: &Descriptor) -> Option<Generation> {
     let file = names::descriptor_file(name, descriptor.world_rank);
     let before = descriptors::noted(&file, descriptor.world_rank);
@@ -64,7 +59,7 @@ fn found(name: &OsStr, descriptor: &Descriptor) -> Option<Generation> {
 }
 
 /// What this rank protects.
-fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
+fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<RankInfo> {
     let record = |path: &PathBuf| {
         let bad = |what: &str| Error::BadFile {
             path: path.clone(),
@@ -74,16 +69,16 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
         if !attributes.is_regular() {
             return Err(bad("it is not a regular file"));
         }
-        Ok(Record {
+        Ok(FileRecord {
             path: path.clone(),
             attributes,
             checksum: None,
         })
     };
-    // Two records of one file would be rebuilt into one place.
+    // A file with two records would be rebuilt twice to the same path.
     let mut seen = HashSet::new();
     let files = files.iter().filter(|path| seen.insert(*path));
-    Info {
+    RankInfo {
         descriptor: descriptor.clone(),
         files: files.map(record).collect::<Result<_>>()?,
         generation: None,
@@ -91,44 +86,9 @@ fn note_down(descriptor: &Descriptor, files: &[PathBuf]) -> Result<Info> {
     .checked()
 }
 
-/// Gives a tree to the `copies` right neighbours and returns those of the left ones. All ranks come out
-/// of it together, whatever is wrong with a tree.
-pub(super) fn give_to_right<C: Comm>(
-    comm: &C,
-    copies: usize,
-    tree: &Tree,
-) -> Result<Vec<(usize, Tree)>> {
-    let (rank, ranks) = (comm.rank(), comm.size());
-    let left = |distance: usize| (rank + ranks - distance) % ranks;
-    let right = |distance: usize| (rank + distance) % ranks;
-    let packed = pack::packed(Some(tree.view()))?;
-    let sends: Vec<_> = (1..=copies).map(|d| (right(d), &packed[..])).collect();
-    let from: Vec<_> = (1..=copies).map(left).collect();
-    let blocks = transfer_unsized(comm, TAG, &sends, &from)?;
-    let unpacked = from.into_iter().zip(&blocks);
-    unpacked
-        .map(|(from, block)| Ok((from, unpack(block)?)))
-        .collect()
-}
-
-pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
-    let (tree, _) = pack::unpack(bytes, Order::AsPacked).map_err(kvtree::Error::from)?;
-    Ok(tree)
-}
-
-/// The notes of this rank and its left neighbours, by rank.
-pub(super) fn infos<C: Comm>(comm: &C, own: &Info) -> Result<BTreeMap<usize, Info>> {
-    let copies = own.descriptor.scheme.copies();
-    let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
-    for (rank, tree) in give_to_right(comm, copies, &own.to_tree()?)? {
-        infos.insert(rank, Info::from_tree(tree.view())?);
-    }
-    Ok(infos)
-}
-
 fn write_redundancy<C: Comm>(
-    set: &Set<C>,
-    mut info: Info,
+    set: &Peers<C>,
+    mut info: RankInfo,
     file: &Path,
     config: &Config,
 ) -> Result<()> {
@@ -136,12 +96,12 @@ fn write_redundancy<C: Comm>(
     let rank = info.descriptor.rank;
     let checksums = info.generation.is_some();
     let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
-    let pieces = Pieces::planned(info.descriptor.scheme, bytes)?;
-    let lengths = pieces.lengths(rank);
+    let geometry = Geometry::new(info.descriptor.scheme, bytes)?;
+    let lengths = geometry.redundancy(rank);
     let mut header = Header {
         rank,
         infos: infos(comm, &info)?,
-        stripes: pieces.chunk().map(|chunk| StripeInfo {
+        stripes: geometry.chunk().map(|chunk| StripeInfo {
             chunk,
             map: set.map.clone(),
         }),
@@ -153,26 +113,17 @@ fn write_redundancy<C: Comm>(
         .files
         .iter()
         .map(|file| (file.clone(), file.path.clone().into()));
-    let summed = checksums && !matches!(pieces, Pieces::Copies(_));
-    let mut member = Member::new(
-        Data::new(located.collect(), checksums),
-        Payload::new(names::part(file).into(), length, lengths, summed),
+    let summed = checksums && !geometry.is_copies();
+    let mut member = MemberFiles::new(
+        DataStream::new(located.collect(), checksums),
+        RedundancyStream::new(names::part(file).into(), length, lengths, summed),
     );
-    let begun = unfinished.and(member.payload.begin(access, None));
-    let have = vec![
-        Have {
-            data: true,
-            payload: false
-        };
-        comm.size()
-    ];
-    let flows = pieces.flows(&have)?;
-    let flows = flows.ok_or(Error::Broken("nothing is lost, and it is too much"))?;
-    let ran = set.carry_out(&flows, Means::usual(config), &mut member);
+    let begun = unfinished.and(member.redundancy.begin(access, None));
+    let ran = set.carry_out(geometry.encoding()?, config.limits(1), &mut member);
     if let Err(Error::Comm(_)) = ran {
         return ran;
     }
-    // SINGLE has no flows: what nobody needed has not been read yet.
+    // SINGLE has no flows, so its files have not been read yet.
     let read = member.take_unread(Part::Data).map_or(Ok(()), Err);
     let summed = begun
         .and(ran)
@@ -182,17 +133,17 @@ fn write_redundancy<C: Comm>(
         let files = info.files.iter_mut().zip(checksums);
         files.for_each(|(file, checksum)| file.checksum = Some(checksum));
         header.infos = infos(comm, &info)?;
-        header.checksums = match &pieces {
-            // Nothing is computed from copies on the way, so they are what their owners have read.
-            Pieces::Copies(_) => left_neighbours(&info.descriptor)
+        header.checksums = match geometry.is_copies() {
+            // Copies are not computed, so they have the checksums of what their owners have read.
+            true => left_neighbours(&info.descriptor)
                 .map(|rank| header.infos.get(&rank)?.checksum())
                 .collect::<Option<_>>()
                 .ok_or(Error::Broken("a copy has no checksum"))?,
-            _ => member.payload.checksums(),
+            false => member.redundancy.checksums(),
         };
     }
     summed?;
-    member.payload.settle(&header.to_bytes()?)
+    member.redundancy.settle(&header.to_bytes()?)
 }
 
 /// The ranks whose copies this rank keeps, nearest first.

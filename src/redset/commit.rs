@@ -1,13 +1,12 @@
-//! How the new redundancy files of all ranks come into force together.
+//! Two-phase commit of the new redundancy files of all ranks.
 //!
 //! Each rank writes its files under names that end in `.part`. When all ranks have done so, all rename
 //! them to `.ready`; when all have done that, to their final names. So after a crash, one `.ready` file
-//! anywhere says that the files of all ranks are complete, and they are carried through to their final
-//! names; without one, no rank has given up its old files, and what is left of the new ones is removed.
+//! anywhere says that the files of all ranks are complete, and all are renamed to their final names;
+//! without one, every rank still has its old files, and the new ones are removed.
 //!
-//! That holds for files of one apply. A rank may come back with what is left of an earlier one, so ranks
-//! carry through only what has the generation of the `.ready` file, and that only if it was not given up
-//! meanwhile.
+//! A rank may come back with `.ready` files of an earlier apply that the other ranks have rolled back. So only
+//! files of the generation of the newest `.ready` file are renamed, and only if the others still support it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ use crate::storage::place::{attributes, remove, rename, sync_parent};
 use crate::wire::{gather, put, take};
 
 /// Gives the files, which were written as `.part`, their final names, or removes them all if a rank has
-/// failed to write its own. The last file is the one that says that the others exist.
+/// failed to write its own. The last file is the descriptor, which says that the others exist.
 ///
 /// # Collective
 /// Called by all ranks of `parent`; all return the same verdict.
@@ -32,7 +31,7 @@ pub(super) fn commit<C: Comm>(parent: &C, files: &[PathBuf], written: Result<()>
         return Err(error);
     }
     if let Err(error) = agree(parent, rename_all(files, names::part, names::ready)) {
-        // First all back, so that a crash now finds either all or none to be carried through.
+        // First all ranks rename back, so that a crash now cannot find some files ready and others removed.
         let back = rename_back(files);
         agree(parent, back)?;
         files
@@ -64,7 +63,7 @@ fn rename_back(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Completes or removes what a crash has left of an earlier commit.
+/// Rolls an interrupted commit forward or back.
 ///
 /// # Collective
 /// Called by all ranks of `parent`; all return the same verdict.
@@ -98,13 +97,13 @@ pub(super) fn resolve<C: Comm>(parent: &C, name: &OsStr) -> Result<()> {
     }
 }
 
-/// What a rank has of a commit that did not end, and of the last one that did.
+/// What a rank has of an interrupted commit, and of the last complete one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Remains {
     is_ready: bool,
-    /// Of the files that are left, if there are any.
+    /// Generation of the files of the interrupted commit, if there are any.
     left: Option<Option<Generation>>,
-    /// Of the files that have their final names, if they name one.
+    /// Generation of the files with final names, if they name one.
     standing: Option<Generation>,
 }
 
@@ -126,8 +125,8 @@ impl Remains {
     }
 }
 
-/// The generation that is carried through, if any: the newest of those that are ready. One that a single rank has while
-/// others stand together behind another was given up, when that rank was away.
+/// The generation that is rolled forward, if any: the newest one that is ready on some rank. If a single rank has it while
+/// at least two others have another in force, it was rolled back while that rank was away.
 fn completed(all: &[Remains]) -> Option<Option<Generation>> {
     let ready = all.iter().filter(|remains| remains.is_ready);
     let newest = ready.filter_map(|remains| remains.left).max()?;
@@ -141,12 +140,12 @@ fn completed(all: &[Remains]) -> Option<Option<Generation>> {
     (newest.is_none() || supporters > 1 || others < 2).then_some(newest)
 }
 
-/// What is left on this rank of a commit that did not end.
+/// The files of an interrupted commit on this rank.
 struct Left {
-    /// Final names of the files that lie beside them as `.part` or `.ready`.
+    /// Final names of files that exist as `.part` or `.ready`.
     files: Vec<PathBuf>,
     is_ready: bool,
-    /// Of the files, if there are any.
+    /// Generation of the files, if there are any.
     generation: Option<Option<Generation>>,
 }
 

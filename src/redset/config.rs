@@ -5,15 +5,21 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Error, Result};
 use crate::kvtree::{Tree, TreeRef};
+use crate::protect::Limits;
 
 const DEBUG: &CStr = c"DEBUG";
 const SET_SIZE: &CStr = c"SETSIZE";
 const MPI_BUF_SIZE: &CStr = c"MPI_BUF_SIZE";
-/// Ours; the other keys are upstream's. They are shown only once they were set, because clients may
-/// check that they know every key.
+/// Our own keys; the others are upstream's. They are shown only once they were set, because clients may reject keys that
+/// they do not know.
 const CHECKSUM: &CStr = c"CHECKSUM";
 const SALVAGE: &CStr = c"SALVAGE";
 const DIRECT: &CStr = c"DIRECT";
+
+/// Bytes of all blocks that a rank has under way.
+const BUDGET: u64 = 24 << 20;
+/// Steps that a rank reads ahead of what it waits for.
+const AHEAD: usize = 2;
 
 /// Shown as MPI_BUF_SIZE until the user sets it.
 const USUAL_BUF_SIZE: i32 = 1 << 20;
@@ -23,14 +29,14 @@ pub struct Config {
     pub debug: i32,
     /// Least size of the sets that `redset_create` makes.
     pub set_size: i32,
-    /// Largest message in bytes; without it the library chooses.
+    /// Largest message in bytes; `None` leaves it to the library.
     pub buf_size: Option<i32>,
-    /// Whether new redundancy files carry checksums of the files and of themselves; if not set, they do.
+    /// Whether new redundancy files carry checksums of the files and of themselves; on by default.
     pub checksum: Option<bool>,
-    /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme
-    /// promises to survive; if not set, not.
+    /// Whether to rebuild what can be rebuilt although more ranks have lost something than the scheme promises to survive;
+    /// off by default.
     pub salvage: Option<bool>,
-    /// Whether ranks of one node read and write each other's files; if not set, they do.
+    /// Whether ranks of one node read and write each other's files; on by default.
     pub direct: Option<bool>,
 }
 
@@ -48,7 +54,7 @@ impl Config {
         }
     }
 
-    /// What MPI_BUF_SIZE is shown as.
+    /// MPI_BUF_SIZE as `redset_config` shows it.
     pub const fn shown_buf_size(&self) -> i32 {
         match self.buf_size {
             Some(bytes) => bytes,
@@ -74,6 +80,17 @@ impl Config {
 
     pub fn is_direct(&self) -> bool {
         self.direct.unwrap_or(true)
+    }
+
+    /// For `ranks` ranks in one process.
+    pub(super) fn limits(&self, ranks: usize) -> Limits {
+        let largest = self.buf_size.and_then(|bytes| u64::try_from(bytes).ok());
+        Limits {
+            block: largest.map(|bytes| bytes.clamp(1, BUDGET)),
+            budget: Some(BUDGET / ranks as u64),
+            ahead: AHEAD,
+            near: self.is_direct(),
+        }
     }
 
     /// These settings, with those that `tree` names changed. Any key or value that is not known is an

@@ -2,92 +2,16 @@
 
 use std::ffi::CStr;
 
-use super::{Error, Result};
+use super::{Error, Result, Scheme};
 use crate::kvtree::{Tree, TreeRef};
 
-/// How the files of a set are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// Not at all: only noted down.
-    Single,
-    /// `replicas` ranks to the right hold a copy each.
-    Partner { replicas: usize },
-    /// One parity block a stripe: survives the loss of one rank.
-    Xor,
-    /// `k` parity blocks a stripe: survives the loss of `k` ranks.
-    ReedSolomon { k: usize },
-}
-
-impl Scheme {
-    /// As files name the scheme.
-    pub fn name(self) -> &'static CStr {
-        match self {
-            Self::Single => c"SINGLE",
-            Self::Partner { .. } => c"PARTNER",
-            Self::Xor => c"XOR",
-            Self::ReedSolomon { .. } => c"RS",
-        }
-    }
-
-    /// How many right neighbours keep the header of a rank, and how many may be lost at best.
-    pub fn copies(self) -> usize {
-        match self {
-            Self::Single => 0,
-            Self::Partner { replicas } => replicas,
-            Self::Xor => 1,
-            Self::ReedSolomon { k } => k,
-        }
-    }
-
-    /// Whether a set of `ranks` ranks survives that these have lost something.
-    pub(super) fn tolerates(self, ranks: usize, lost: &[usize]) -> bool {
-        match self {
-            Self::Single => lost.is_empty(),
-            Self::Xor => lost.len() <= 1,
-            Self::ReedSolomon { k } => lost.len() <= k,
-            Self::Partner { replicas } => lost.iter().all(|rank| {
-                let mut holders = (1..=replicas).map(|distance| (rank + distance) % ranks);
-                holders.any(|holder| !lost.contains(&holder))
-            }),
-        }
-    }
-
-    /// As ranks tell each other.
-    pub(super) fn numbers(self) -> [u64; 2] {
-        match self {
-            Self::Single => [0, 0],
-            Self::Partner { replicas } => [1, replicas as u64],
-            Self::Xor => [2, 0],
-            Self::ReedSolomon { k } => [3, k as u64],
-        }
-    }
-
-    pub(super) fn from_numbers([kind, count]: [u64; 2]) -> Option<Scheme> {
-        let count = usize::try_from(count).ok()?;
-        match kind {
-            0 => Some(Self::Single),
-            1 => Some(Self::Partner { replicas: count }),
-            2 => Some(Self::Xor),
-            3 => Some(Self::ReedSolomon { k: count }),
-            _ => None,
-        }
-    }
-
-    /// Whether a set of `ranks` ranks can be protected so.
-    pub(super) fn check(self, ranks: usize) -> Result<()> {
-        let fits = match self {
-            Self::Single => true,
-            Self::Xor => ranks >= 2,
-            Self::Partner { replicas } => (1..ranks).contains(&replicas),
-            Self::ReedSolomon { k } => (1..ranks).contains(&k) && ranks + k <= 256,
-        };
-        match fits {
-            true => Ok(()),
-            false => Err(Error::SetSize {
-                scheme: self,
-                ranks,
-            }),
-        }
+/// As files name the scheme.
+pub(super) fn name_of(scheme: Scheme) -> &'static CStr {
+    match scheme {
+        Scheme::Single => c"SINGLE",
+        Scheme::Copies { .. } => c"PARTNER",
+        Scheme::Xor => c"XOR",
+        Scheme::ReedSolomon { .. } => c"RS",
     }
 }
 
@@ -123,9 +47,9 @@ impl Descriptor {
         let mut tree = Tree::new();
         let mut edit = tree.edit();
         edit.set_int(ENABLED, i32::from(self.enabled));
-        edit.set_str(TYPE, self.scheme.name());
+        edit.set_str(TYPE, name_of(self.scheme));
         match self.scheme {
-            Scheme::Partner { replicas } => edit.set_u64(REPLICAS, replicas as u64),
+            Scheme::Copies { replicas } => edit.set_u64(REPLICAS, replicas as u64),
             Scheme::ReedSolomon { k } => edit.set_u64(PARITY_BLOCKS, k as u64),
             Scheme::Single | Scheme::Xor => (),
         }
@@ -146,7 +70,7 @@ impl Descriptor {
         let number = |key: &CStr| number(tree, key);
         let scheme = match tree.value(TYPE)?.to_bytes() {
             b"SINGLE" => Scheme::Single,
-            b"PARTNER" => Scheme::Partner {
+            b"PARTNER" => Scheme::Copies {
                 replicas: number(REPLICAS)?,
             },
             b"XOR" => Scheme::Xor,

@@ -1,43 +1,43 @@
-//! The descriptor files of all ranks, and which descriptor each rank goes by.
+//! The descriptor files of all ranks, and which descriptor each rank uses.
 //!
 //! A rank's file has its own descriptor and those of its left neighbours, each with the generation of the apply that
-//! wrote it, beside what other readers of the format look at. To find its descriptor again, a rank collects what its own
-//! file and those of others say about it. Usually all say the same. If not, some rank has a file of an earlier apply:
-//! then all ranks go by the newest generation of which every one of them has a descriptor.
+//! wrote it, under keys that other readers of the format ignore. To find its descriptor again, a rank collects what its
+//! own file and those of its neighbours say about it. If they differ, some rank has a file of an earlier apply: then all
+//! ranks use the newest generation of which every rank has a descriptor.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::hash::BuildHasher;
 use std::path::Path;
 
-use super::apply::give_to_right;
-use super::{Descriptor, Error, Result, Set, agree, header, names};
+use super::sharing::give_to_right;
+use super::{Descriptor, Error, Peers, Result, agree, header, names};
 use crate::comm::{Comm, Op};
 use crate::kvtree::value::{parse_rank, rank_text};
 use crate::kvtree::{self, Tree, TreeRef, exchange};
 use crate::log;
-use crate::protect::generation::{Generation, Verdict, newest};
+use crate::protect::generation::{Generation, NewestApply, newest};
 use crate::storage::file::{open_read, sync, write_full};
 use crate::storage::place::create;
 use crate::wire::{gather, put, take};
 
-/// A descriptor and the generation of the apply that noted it down.
+/// A descriptor and the generation of the apply that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Noted {
+pub(super) struct NotedDescriptor {
     pub(super) descriptor: Descriptor,
     pub(super) generation: Option<Generation>,
 }
 
-impl Noted {
+impl NotedDescriptor {
     /// From a descriptor's tree, with the generation among its keys.
-    fn from_tree(tree: TreeRef) -> Result<Noted> {
-        Ok(Noted {
+    fn from_tree(tree: TreeRef) -> Result<NotedDescriptor> {
+        Ok(NotedDescriptor {
             descriptor: Descriptor::from_tree(tree)?,
             generation: header::generation_in(tree)?,
         })
     }
 
-    fn key(&self) -> Key {
+    fn key(&self) -> SetKey {
         let Descriptor {
             scheme,
             groups,
@@ -45,7 +45,7 @@ impl Noted {
             ..
         } = self.descriptor;
         let layout = (scheme.numbers(), groups, world_ranks);
-        Key {
+        SetKey {
             generation: self.generation,
             layout: foldhash::quality::FixedState::default().hash_one(layout),
         }
@@ -54,15 +54,15 @@ impl Noted {
 
 /// What all descriptors of one apply have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct SetKey {
     generation: Option<Generation>,
     /// Scheme and number of sets.
     layout: u64,
 }
 
-impl Key {
-    /// Whether both may be of one apply. No name is no contradiction.
-    fn fits(&self, other: &Key) -> bool {
+impl SetKey {
+    /// Whether both may be of one apply. A missing generation fits any other.
+    fn fits(&self, other: &SetKey) -> bool {
         let named = self.generation.zip(other.generation);
         self.layout == other.layout && named.is_none_or(|(own, others)| own == others)
     }
@@ -94,10 +94,10 @@ fn entries(file: &Tree) -> Result<Tree> {
     Ok(entries)
 }
 
-/// What a descriptor file says about a rank, if it is complete.
-pub(super) fn noted(path: &Path, world_rank: usize) -> Option<Noted> {
+/// The descriptor of a rank in a descriptor file; `None` if it is missing or incomplete.
+pub(super) fn noted(path: &Path, world_rank: usize) -> Option<NotedDescriptor> {
     let entries = entries(&read(path).ok()??).ok()?;
-    Noted::from_tree(entries.view().get(&rank_text(world_rank))?).ok()
+    NotedDescriptor::from_tree(entries.view().get(&rank_text(world_rank))?).ok()
 }
 
 /// The highest generation that a descriptor file names.
@@ -114,7 +114,7 @@ pub(super) fn highest(path: &Path) -> Option<Generation> {
 /// # Collective
 /// Called by all ranks of the set.
 pub(super) fn write<C: Comm>(
-    set: &Set<C>,
+    set: &Peers<C>,
     descriptor: &Descriptor,
     generation: Option<Generation>,
     file: &Path,
@@ -139,7 +139,7 @@ pub(super) fn write<C: Comm>(
     Ok(sync(&fd)?)
 }
 
-/// This rank's descriptor, and whether all ranks have theirs.
+/// This rank's descriptor, and an error if some rank has none.
 ///
 /// # Collective
 /// Called by all ranks of `parent`; all have the same verdict.
@@ -178,10 +178,10 @@ fn undecided() -> Error {
 }
 
 /// What is known about this rank's descriptor, first by its own file.
-fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
+fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<NotedDescriptor>> {
     let (rank, ranks) = (parent.rank(), parent.size());
     let file = names::descriptor_file(name, rank);
-    // An unreadable file is a lost one.
+    // An unreadable file counts as lost.
     let known = read(&file).and_then(|tree| tree.as_ref().map(entries).transpose());
     let outgoing = known.unwrap_or_else(|error| {
         log!(Warning, "{error}");
@@ -196,8 +196,8 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
     let others = incoming.view().iter();
     let others = others.filter(|entry| entry.key() != Some(&own_key));
     let sent = own.chain(others.filter_map(|entry| entry.tree()));
-    let valid = sent.filter_map(|tree| Noted::from_tree(tree).ok());
-    let of_this_rank = |noted: &Noted| {
+    let valid = sent.filter_map(|tree| NotedDescriptor::from_tree(tree).ok());
+    let of_this_rank = |noted: &NotedDescriptor| {
         let Descriptor {
             world_rank,
             world_ranks,
@@ -208,7 +208,7 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<Noted>> {
     Ok(valid.filter(of_this_rank).collect())
 }
 
-/// Removes what a file of a larger job says about ranks that there are no more: there is nobody to tell.
+/// Removes descriptors of ranks that do not exist in this job, which is smaller than the one that wrote them.
 fn remove_strangers(entries: &mut Tree, ranks: usize) {
     let keys = entries.view().iter().filter_map(|entry| entry.key());
     let is_rank = |key: &CStr| parse_rank(key.to_bytes()).is_some_and(|rank| rank < ranks);
@@ -219,37 +219,37 @@ fn remove_strangers(entries: &mut Tree, ranks: usize) {
     strangers.iter().for_each(|key| entries.edit().unset(key));
 }
 
-/// The apply whose descriptors all ranks go by.
-fn one_for_all<C: Comm>(parent: &C, candidates: &[Noted]) -> Result<Option<Key>> {
+/// The apply whose descriptors all ranks use.
+fn one_for_all<C: Comm>(parent: &C, candidates: &[NotedDescriptor]) -> Result<Option<SetKey>> {
     let mut own = Vec::new();
-    for key in candidates.iter().map(Noted::key) {
+    for key in candidates.iter().map(NotedDescriptor::key) {
         put(&mut own, &Generation::numbers(key.generation));
         put(&mut own, &[key.layout]);
     }
     let told = gather(parent, &own)?;
-    let all: Vec<Vec<Key>> = told.iter().map(|bytes| take_keys(bytes)).collect();
+    let all: Vec<Vec<SetKey>> = told.iter().map(|bytes| take_keys(bytes)).collect();
     Ok(newest_of_all(&all))
 }
 
-fn take_keys(mut bytes: &[u8]) -> Vec<Key> {
+fn take_keys(mut bytes: &[u8]) -> Vec<SetKey> {
     let one = || {
         let generation = Generation::from_numbers(take(&mut bytes)?);
         let [layout] = take(&mut bytes)?;
-        Some(Key { generation, layout })
+        Some(SetKey { generation, layout })
     };
     std::iter::from_fn(one).collect()
 }
 
 /// The newest apply of which every rank has a descriptor, from those that each has.
-fn newest_of_all(known: &[Vec<Key>]) -> Option<Key> {
-    let keys: BTreeSet<Key> = known.iter().flatten().copied().collect();
-    let is_complete = |key: &Key| {
+fn newest_of_all(known: &[Vec<SetKey>]) -> Option<SetKey> {
+    let keys: BTreeSet<SetKey> = known.iter().flatten().copied().collect();
+    let is_complete = |key: &SetKey| {
         let mut ranks = known.iter();
         ranks.all(|keys| keys.iter().any(|other| other.fits(key)))
     };
-    let complete: Vec<Key> = keys.into_iter().filter(is_complete).collect();
-    // The first of a rank is that of its own file.
-    let candidates = complete.iter().map(|key| Verdict {
+    let complete: Vec<SetKey> = keys.into_iter().filter(is_complete).collect();
+    // The first descriptor of each rank comes from its own file.
+    let candidates = complete.iter().map(|key| NewestApply {
         generation: key.generation,
         current: (0..known.len())
             .filter(|&rank| known[rank].first().is_some_and(|first| first.fits(key)))
@@ -263,15 +263,15 @@ fn newest_of_all(known: &[Vec<Key>]) -> Option<Key> {
 mod tests {
     use super::*;
 
-    const A: Key = Key {
+    const A: SetKey = SetKey {
         generation: Some(Generation::new(1, 7)),
         layout: 1,
     };
-    const B: Key = Key {
+    const B: SetKey = SetKey {
         generation: Some(Generation::new(2, 3)),
         layout: 2,
     };
-    const UNNAMED: Key = Key {
+    const UNNAMED: SetKey = SetKey {
         generation: None,
         layout: 3,
     };
@@ -290,7 +290,7 @@ mod tests {
     /// The usual case: the same sets, again and again.
     #[test]
     fn applies_of_one_layout_differ_by_their_generations() {
-        let again = Key { layout: 1, ..B };
+        let again = SetKey { layout: 1, ..B };
         assert_eq!(newest_of_all(&[vec![again], vec![A], vec![again]]), None);
         let stale = [vec![again], vec![A, again], vec![again]];
         assert_eq!(newest_of_all(&stale), Some(again));
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn where_counters_do_not_tell_most_ranks_decide() {
-        let again = Key {
+        let again = SetKey {
             generation: Some(Generation::new(1, 9)),
             layout: 2,
         };

@@ -1,13 +1,13 @@
 //! The tree in front of every redundancy file: what it protects, for the rank that wrote it and for the
-//! left neighbours whose loss it may have to make good.
+//! left neighbours that may have to be rebuilt from it.
 //!
 //! Trees are sorted before they are written, so that the same set always gives the same bytes. Checksums
-//! stand under keys that other readers of the format skip, and have a fixed width: the length of a header
-//! is known before the checksums are. Those of the redundancy stand below the rank that has it: upstream makes a
-//! lost header from that of a neighbour, with all keys that it does not know. The generation of the apply stands
-//! in what is said about each rank, which upstream hands on whole.
+//! stand under keys that other readers of the format skip, and have a fixed width, so that the length of a header is known
+//! before the checksums are. Checksums of redundancy are stored below the rank that holds it, because upstream makes
+//! a lost header from that of a neighbour, with all keys that it does not know. The generation of the apply is stored in
+//! the entry of each rank, which upstream copies whole.
 //!
-//! Numbers are checked where they are read: whoever has a header may add up what it says.
+//! Numbers are checked when a header is read, so that sums of them cannot overflow.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -16,11 +16,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::sums::joined;
 use super::{Descriptor, Error, Result};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
-use crate::protect::generation::{Claim, Generation};
+use crate::protect::generation::{Generation, HeaderClaim};
+use crate::protect::sums::joined;
 use crate::storage::place::{Attributes, Owner, Place, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";
@@ -32,13 +32,13 @@ const GROUP: &CStr = c"GROUP";
 const CHUNK: &CStr = c"CHUNK";
 const CHECKSUM: &CStr = c"CRC32";
 const GENERATION: &CStr = c"GENERATION";
-/// No file is longer, so no sum of lengths is.
+/// The longest file possible; sums of lengths are refused beyond it.
 const LONGEST: u64 = i64::MAX as u64;
 const SECOND: u64 = 1_000_000_000;
 
 /// A file as it was when it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct FileRecord {
     pub(super) path: PathBuf,
     pub(super) attributes: Attributes,
     pub(super) checksum: Option<u32>,
@@ -46,10 +46,10 @@ pub(super) struct Record {
 
 /// What is known about one rank of the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Info {
+pub(super) struct RankInfo {
     pub(super) descriptor: Descriptor,
-    pub(super) files: Vec<Record>,
-    /// Of the apply that noted it down; older files and those of other libraries have none.
+    pub(super) files: Vec<FileRecord>,
+    /// Of the apply that wrote it; `None` in older files and those of other libraries.
     pub(super) generation: Option<Generation>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Info {
 pub(super) struct Header {
     pub(super) rank: usize,
     /// By rank in the set.
-    pub(super) infos: BTreeMap<usize, Info>,
+    pub(super) infos: BTreeMap<usize, RankInfo>,
     /// Under XOR and RS only.
     pub(super) stripes: Option<StripeInfo>,
     /// Of each parity chunk or copy in the redundancy, in their order; empty when there are none.
@@ -71,15 +71,15 @@ pub(super) struct StripeInfo {
     pub(super) map: Vec<usize>,
 }
 
-impl Info {
+impl RankInfo {
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         // `note_down` and `from_tree` have checked that the sum is a number.
         self.files.iter().map(|file| file.attributes.size).sum()
     }
 
-    /// The same, if the files together are no longer than one could be.
-    pub(super) fn checked(self) -> Result<Info> {
+    /// Refuses files that together are longer than a file can be.
+    pub(super) fn checked(self) -> Result<RankInfo> {
         let mut sizes = self.files.iter().map(|file| file.attributes.size);
         let sum = sizes.try_fold(0u64, |sum, size| sum.checked_add(size));
         match sum.is_some_and(|sum| sum <= LONGEST) {
@@ -88,7 +88,7 @@ impl Info {
         }
     }
 
-    /// Of all files one after the other; `None` if one of them has none.
+    /// Checksum of all files one after the other; `None` if one of them has none.
     pub(super) fn checksum(&self) -> Option<u32> {
         let files = self.files.iter();
         let each = files.map(|file| Some((file.checksum?, file.attributes.size)));
@@ -120,16 +120,16 @@ impl Info {
         Ok(tree)
     }
 
-    pub(super) fn from_tree(tree: TreeRef) -> Result<Info> {
+    pub(super) fn from_tree(tree: TreeRef) -> Result<RankInfo> {
         let descriptor = tree.get(DESCRIPTORS).ok_or_else(|| absent(DESCRIPTORS))?;
         let count = tree.value_u64(FILES)?;
         let list = tree.get(FILE);
         let record = |index: u64| {
             let entry = list.and_then(|list| list.elem(&rank_text(index as usize)));
             let file = entry.and_then(|entry| entry.tree()?.first());
-            file.ok_or_else(|| absent(FILE)).and_then(Record::read)
+            file.ok_or_else(|| absent(FILE)).and_then(FileRecord::read)
         };
-        Info {
+        RankInfo {
             descriptor: Descriptor::from_tree(descriptor)?,
             files: (0..count).map(record).collect::<Result<_>>()?,
             generation: generation_in(tree)?,
@@ -137,7 +137,7 @@ impl Info {
         .checked()
     }
 
-    /// Tells apart what two applies say about a rank, whether or not they have names.
+    /// Hash that differs if two applies say different things about a rank, with or without generations.
     fn fingerprint(&self) -> Result<u64> {
         let mut nameless = self.to_tree()?;
         nameless.edit().unset(GENERATION);
@@ -146,7 +146,7 @@ impl Info {
     }
 }
 
-/// The generation that a tree names; what is there and none is an error.
+/// The generation that a tree names; malformed text is an error.
 pub(super) fn generation_in(tree: TreeRef) -> Result<Option<Generation>> {
     if tree.get(GENERATION).is_none() {
         return Ok(None);
@@ -158,7 +158,7 @@ pub(super) fn generation_in(tree: TreeRef) -> Result<Option<Generation>> {
     }
 }
 
-/// Notes down a generation where [`generation_in`] finds it.
+/// Stores a generation where [`generation_in`] finds it.
 pub(super) fn set_generation(mut tree: TreeMut, generation: Option<Generation>) -> Result<()> {
     if let Some(generation) = generation {
         tree.set_str(GENERATION, &text(generation.to_text())?);
@@ -188,7 +188,7 @@ fn numbers(attributes: &Attributes) -> [(&'static CStr, u64); 10] {
     ]
 }
 
-impl Record {
+impl FileRecord {
     fn fill(&self, mut tree: TreeMut) -> Result<()> {
         for (key, number) in numbers(&self.attributes) {
             tree.set_u64(key, number);
@@ -199,11 +199,11 @@ impl Record {
         Ok(())
     }
 
-    fn read(entry: kvtree::ElemRef) -> Result<Record> {
+    fn read(entry: kvtree::ElemRef) -> Result<FileRecord> {
         let tree = entry.tree().ok_or_else(|| absent(FILE))?;
         let time = |seconds: &CStr, nanoseconds: &CStr| -> Result<Time> {
             Ok(Time {
-                // Times before 1970 are written as the numbers that they are without a sign.
+                // Times before 1970 wrap around to large unsigned numbers.
                 seconds: tree.value_u64(seconds)? as i64,
                 nanoseconds: below(tree, nanoseconds, SECOND)? as i64,
             })
@@ -212,9 +212,9 @@ impl Record {
             Some(_) => Some(parse_checksum(tree.value(CHECKSUM)?)?),
             None => None,
         };
-        // The last number of 32 bits is no user and no group: for chown it says that there is none to set.
+        // For chown, the id 2^32 - 1 means "do not change".
         let owner = |key: &CStr| -> Result<u32> { Ok(below(tree, key, u32::MAX.into())? as u32) };
-        Ok(Record {
+        Ok(FileRecord {
             path: OsStr::from_bytes(entry.key_bytes()).into(),
             attributes: Attributes {
                 mode: below(tree, c"MODE", 1 << 32)? as u32,
@@ -301,7 +301,7 @@ impl Header {
         Header::from_fd(place.path(), fd).map(Some)
     }
 
-    /// The header of a file and whose that file is, which may have another name by now.
+    /// The header of a file, and the owner of the file.
     pub(super) fn read_owned(path: &Path) -> Result<Option<(Header, Owner)>> {
         let Some(fd) = opened(&path.to_owned().into())? else {
             return Ok(None);
@@ -325,7 +325,7 @@ impl Header {
         let mut infos = BTreeMap::new();
         for entry in list.iter() {
             let rank = parse_rank(entry.key_bytes()).ok_or_else(|| absent(RANK))?;
-            let info = Info::from_tree(entry.tree().ok_or_else(|| absent(DESCRIPTORS))?)?;
+            let info = RankInfo::from_tree(entry.tree().ok_or_else(|| absent(DESCRIPTORS))?)?;
             if info.descriptor.rank != rank {
                 return Err(bad(path, "its ranks contradict each other"));
             }
@@ -348,7 +348,7 @@ impl Header {
         }
     }
 
-    /// What two parts of it cannot both mean.
+    /// Refuses a header whose parts contradict each other.
     fn contradiction(&self) -> Option<&'static str> {
         let own = &self.own().descriptor;
         let others = || {
@@ -378,11 +378,11 @@ impl Header {
         self.infos.values().find_map(|info| info.generation)
     }
 
-    /// What the other ranks have to know of it to tell whether it belongs to the same apply as theirs.
-    pub(super) fn claim(&self) -> Result<Claim> {
+    /// What other ranks compare to find out whether their headers belong to the same apply.
+    pub(super) fn claim(&self) -> Result<HeaderClaim> {
         let about = self.infos.iter();
         let about = about.map(|(&rank, info)| Ok((rank, info.fingerprint()?)));
-        Ok(Claim {
+        Ok(HeaderClaim {
             generation: self.generation(),
             about: about.collect::<Result<_>>()?,
             common: self.chunk(),
@@ -402,7 +402,7 @@ impl Header {
     }
 
     /// What the rank that wrote the file says about itself.
-    pub(super) fn own(&self) -> &Info {
+    pub(super) fn own(&self) -> &RankInfo {
         // `own_rank` has found it.
         &self.infos[&self.rank]
     }
@@ -440,9 +440,9 @@ fn checksums_of(tree: TreeRef, rank: usize) -> Result<Vec<u32>> {
     Ok(checksums.into_values().collect())
 }
 
-/// The rank whose file this is. Some files in the field name two: a rebuild left the rank of the
-/// neighbour beside the right one. The name of the file decides then.
-fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, Info>, path: &Path) -> Result<usize> {
+/// The rank whose file this is. Headers that upstream rebuilt may name two ranks, that of the neighbour too. Then the name
+/// of the file decides.
+fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, RankInfo>, path: &Path) -> Result<usize> {
     let named = tree.get(RANK).ok_or_else(|| absent(RANK))?;
     let ranks = named
         .iter()

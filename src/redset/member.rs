@@ -1,62 +1,47 @@
 //! The bytes of one rank: its files as one stream, and its redundancy behind its header.
 //!
-//! Each of the two is either there, and read, or lost, and written anew beside its place. Everything
-//! that passes is summed up on the way, in one as in the other case, if the set has checksums.
+//! A stream that is there is read; one that is lost is written anew, to files beside its place. If the set has checksums,
+//! all bytes that are read or written are added to them.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::access::{Access, inherited};
-use super::engine::Streams;
-use super::flow::Part;
-use super::header::Record;
-use super::reach::{Extent, Reach, Stream};
-use super::sums::{Sum, Sums};
+use super::access::inherited;
+use super::header::FileRecord;
+use super::redundancy::RedundancyStream;
 use super::{Error, Result};
 use crate::pages;
+use crate::protect::near::{Extent, FileExtents, FileStreams, OpenFiles, StreamExtents};
+use crate::protect::sums::{Sum, Sums};
+use crate::protect::{Part, Streams};
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
 use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
 
-/// At most so many files of a rank are open at once.
-const OPEN: usize = 64;
-/// What is read at once where nothing else has to be done with it; less if memory is scarce.
+/// Bytes per read where data are only checksummed; fewer if memory is scarce.
 const BLOCK: usize = 256 << 10;
 const SMALL_BLOCK: usize = 16 << 10;
 
-pub(super) struct Member {
-    pub(super) data: Data,
-    pub(super) payload: Payload,
+pub(super) struct MemberFiles {
+    pub(super) data: DataStream,
+    pub(super) redundancy: RedundancyStream,
+    /// Unused blocks. The last one given back is handed out first: it is still in the cache.
+    pool: Vec<Vec<u8>>,
     /// Why a part could not be read, by part.
     unread: [Option<Error>; 2],
+    /// Why something could not be written.
+    unwritten: Option<Error>,
 }
 
-impl Member {
-    pub(super) fn new(data: Data, payload: Payload) -> Member {
-        Member {
+impl MemberFiles {
+    pub(super) fn new(data: DataStream, redundancy: RedundancyStream) -> MemberFiles {
+        MemberFiles {
             data,
-            payload,
+            redundancy,
+            pool: Vec::new(),
             unread: [None, None],
-        }
-    }
-
-    /// Where others of this node find both parts; lost files are begun so that they can.
-    pub(super) fn reach(&mut self) -> Result<Reach> {
-        Ok(Reach {
-            data: self.data.reach()?,
-            payload: self.payload.reach()?,
-        })
-    }
-
-    /// Takes over what another rank has summed up.
-    pub(super) fn insert_sum(&mut self, part: Part, sum: Sum) {
-        let sums = match part {
-            Part::Data => &mut self.data.sums,
-            Part::Payload => &mut self.payload.sums,
-        };
-        if let Some(sums) = sums {
-            sums.insert(sum);
+            unwritten: None,
         }
     }
 
@@ -64,101 +49,141 @@ impl Member {
     pub(super) fn take_unread(&mut self, part: Part) -> Option<Error> {
         self.unread[part as usize].take()
     }
+
+    /// The first failure to write, if there was one.
+    pub(super) fn take_unwritten(&mut self) -> Option<Error> {
+        self.unwritten.take()
+    }
 }
 
-impl Streams for Member {
-    fn read(&mut self, part: Part, offset: u64, block: &mut [u8]) {
+impl Streams for MemberFiles {
+    type BlockBuffer = Vec<u8>;
+
+    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Vec<u8>> {
+        let mut block = self.buffer(length, None);
         let ended = match part {
-            Part::Data => self.data.read(offset, block),
-            Part::Payload => self.payload.read(offset, block),
+            Part::Data => self.data.read(offset, &mut block),
+            Part::Redundancy => self.redundancy.read(offset, &mut block),
         };
         if let Err(error) = ended {
             block.fill(0);
             self.unread[part as usize].get_or_insert(error);
         }
+        Arc::new(block)
     }
 
-    fn write(&mut self, part: Part, offset: u64, block: &[u8]) -> Result<()> {
-        match part {
-            Part::Data => self.data.write(offset, block),
-            Part::Payload => self.payload.write(offset, block),
+    fn buffer(&mut self, length: usize, _: Option<Part>) -> Vec<u8> {
+        let mut block = self.pool.pop().unwrap_or_default();
+        block.resize(length, 0);
+        block
+    }
+
+    fn take(&mut self, part: Part, offset: u64, block: Vec<u8>) {
+        if self.unwritten.is_none() {
+            let written = match part {
+                Part::Data => self.data.write(offset, &block),
+                Part::Redundancy => self.redundancy.write(offset, &block),
+            };
+            self.unwritten = written.err();
+        }
+        self.pool.push(block);
+    }
+
+    fn give_back(&mut self, block: Vec<u8>) {
+        self.pool.push(block);
+    }
+}
+
+impl FileStreams for MemberFiles {
+    fn extents(&mut self) -> std::result::Result<FileExtents, Box<dyn std::error::Error>> {
+        Ok(FileExtents {
+            data: self.data.extents()?,
+            redundancy: self.redundancy.extents()?,
+        })
+    }
+
+    fn insert_sum(&mut self, part: Part, sum: Sum) {
+        let sums = match part {
+            Part::Data => &mut self.data.sums,
+            Part::Redundancy => &mut self.redundancy.sums,
+        };
+        if let Some(sums) = sums {
+            sums.insert(sum);
         }
     }
 }
 
-// ---- files ----------------------------------------------------------------------------------
-
 /// The files of a rank, one after the other.
-pub(super) struct Data {
-    files: Vec<File>,
+pub(super) struct DataStream {
+    files: Vec<StreamFile>,
     length: u64,
     sums: Option<Sums>,
-    open: VecDeque<(usize, BlockFile)>,
+    open: OpenFiles<usize>,
 }
 
-struct File {
-    record: Record,
-    /// Where it is now, which may be elsewhere than it was.
+struct StreamFile {
+    record: FileRecord,
+    /// Its present path, which may differ from the recorded one.
     place: Place,
     range: Range<u64>,
-    state: State,
+    state: FileState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FileState {
     Kept,
-    /// To be written; nothing is there yet.
+    /// To be written; not created yet.
     Lost,
     /// Being written beside its place.
     Begun(Identity),
 }
 
-impl Data {
-    pub(super) fn new(files: Vec<(Record, Place)>, checksums: bool) -> Data {
+impl DataStream {
+    pub(super) fn new(files: Vec<(FileRecord, Place)>, checksums: bool) -> DataStream {
         let mut length = 0;
-        let file = |(record, place): (Record, Place)| {
+        let file = |(record, place): (FileRecord, Place)| {
             let start = length;
             length += record.attributes.size;
-            File {
+            StreamFile {
                 record,
                 place,
                 range: start..length,
-                state: State::Kept,
+                state: FileState::Kept,
             }
         };
         let files: Vec<_> = files.into_iter().map(file).collect();
         let starts = files.iter().map(|file| file.range.start);
         let sums = checksums.then(|| Sums::new(length, starts));
-        Data {
+        DataStream {
             sums,
             files,
             length,
-            open: VecDeque::new(),
+            open: OpenFiles::default(),
         }
     }
 
-    /// The files that `is_lost` are to be written instead of read.
+    /// Marks files as lost: they are written instead of read.
     pub(super) fn lose(&mut self, is_lost: impl Fn(&Path) -> bool) {
         for file in &mut self.files {
             if is_lost(file.place.path()) {
-                file.state = State::Lost;
+                file.state = FileState::Lost;
             }
         }
     }
 
-    fn reach(&mut self) -> Result<Stream> {
+    fn extents(&mut self) -> Result<StreamExtents> {
         let mut extents = Vec::new();
         for (index, file) in self.files.iter_mut().enumerate() {
             if file.range.is_empty() {
                 continue;
             }
-            let is_new = file.state != State::Kept;
+            let is_new = file.state != FileState::Kept;
             let place = match is_new {
                 true => beside(&file.place),
                 false => file.place.clone(),
             };
             if is_new {
-                open_one(&mut self.open, index, || file.open_beside())?;
+                self.open.get(index, || file.open_beside())?;
             }
             extents.push(Extent {
                 start: file.range.start,
@@ -169,7 +194,7 @@ impl Data {
                 path: absolute(&place),
             });
         }
-        Ok(Stream {
+        Ok(StreamExtents {
             length: self.length,
             summed: self.sums.is_some(),
             extents,
@@ -183,8 +208,8 @@ impl Data {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &mut block[done..][..length];
             done += length;
-            let open = || Ok(BlockFile::existing(file.place.open_read()?));
-            let opened = open_one(&mut self.open, index, open)?;
+            let open = || Ok::<_, Error>(BlockFile::existing(file.place.open_read()?));
+            let opened = self.open.get(index, open)?;
             let got = opened.read_at(at, part).map_err(|error| file.bad(error))?;
             if got < length {
                 return Err(file.bad("it became shorter"));
@@ -204,10 +229,10 @@ impl Data {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &block[done..][..length];
             done += length;
-            if file.state == State::Kept {
+            if file.state == FileState::Kept {
                 continue;
             }
-            let opened = open_one(&mut self.open, index, || file.open_beside())?;
+            let opened = self.open.get(index, || file.open_beside())?;
             let written = opened.write_at(at, part);
             written.map_err(|error| file.bad(error))?;
         }
@@ -227,14 +252,14 @@ impl Data {
         filled.map(|(index, _)| first + index).collect()
     }
 
-    /// The checksum of each file, once the whole stream has passed.
+    /// The checksum of each file, once the whole stream was read or written.
     pub(super) fn checksums(&self) -> Option<Vec<u32>> {
         let sums = self.sums.as_ref()?;
         let files = self.files.iter();
         Some(files.map(|file| sums.of(file.range.clone())).collect())
     }
 
-    /// The files that are not as recorded, by their checksums.
+    /// The files whose checksums differ from the recorded ones.
     pub(super) fn damaged(&self) -> Vec<&Path> {
         let Some(found) = self.checksums() else {
             return Vec::new();
@@ -247,7 +272,7 @@ impl Data {
         wrong.map(|(file, _)| file.place.path()).collect()
     }
 
-    /// Reads what has not passed yet.
+    /// Reads what was neither read nor written yet, for the checksums.
     pub(super) fn read_rest(&mut self) -> Result<()> {
         for range in self.sums.iter().flat_map(Sums::missing).collect::<Vec<_>>() {
             in_blocks(range, |offset, block| self.read(offset, block))?;
@@ -264,41 +289,41 @@ impl Data {
     pub(super) fn settle(&mut self, heir: Option<Owner>) -> Result<()> {
         for index in 0..self.files.len() {
             let file = &mut self.files[index];
-            if file.state == State::Kept {
+            if file.state == FileState::Kept {
                 continue;
             }
-            let fd = open_one(&mut self.open, index, || file.open_beside())?;
+            let fd = self.open.get(index, || file.open_beside())?;
             let attributes = inherited(&file.record.attributes, heir);
             let settled = set_attributes(&*fd, &attributes).and_then(|()| sync(fd));
             settled.map_err(|error| file.bad(error))?;
         }
-        self.open.clear();
+        self.open = OpenFiles::default();
         Ok(())
     }
 
     /// Puts the files that were written in their places.
     pub(super) fn commit(&mut self) -> Result<()> {
         for file in &mut self.files {
-            if file.state != State::Kept {
+            if file.state != FileState::Kept {
                 beside(&file.place).rename(&file.place)?;
                 file.place.sync_parent()?;
-                file.state = State::Kept;
+                file.state = FileState::Kept;
             }
         }
         Ok(())
     }
 }
 
-impl Drop for Data {
+impl Drop for DataStream {
     /// Leaves nothing behind of files that were not committed.
     fn drop(&mut self) {
-        let is_begun = |file: &&File| matches!(file.state, State::Begun(_));
+        let is_begun = |file: &&StreamFile| matches!(file.state, FileState::Begun(_));
         let begun = self.files.iter().filter(is_begun);
         begun.for_each(|file| drop(beside(&file.place).remove()));
     }
 }
 
-impl File {
+impl StreamFile {
     /// Offset in the file and length of what it has from `offset` of the stream on.
     fn overlap(&self, offset: u64, length: usize) -> (u64, usize) {
         let left = self.range.end - offset;
@@ -308,10 +333,10 @@ impl File {
     fn open_beside(&mut self) -> Result<BlockFile> {
         let place = beside(&self.place);
         let fd = match self.state {
-            State::Begun(created) => place.open_again(created)?,
+            FileState::Begun(created) => place.open_again(created)?,
             _ => place.create(0o600)?,
         };
-        self.state = State::Begun(identity(&fd)?);
+        self.state = FileState::Begun(identity(&fd)?);
         Ok(BlockFile::growing(fd, self.range.end - self.range.start))
     }
 
@@ -320,7 +345,7 @@ impl File {
     }
 }
 
-fn bad(place: &Place, what: impl ToString) -> Error {
+pub(super) fn bad(place: &Place, what: impl ToString) -> Error {
     Error::BadFile {
         path: place.path().to_owned(),
         what: what.to_string(),
@@ -332,32 +357,15 @@ fn beside(place: &Place) -> Place {
     place.with_suffix(".stanchion-part")
 }
 
-fn absolute(place: &Place) -> PathBuf {
+pub(super) fn absolute(place: &Place) -> PathBuf {
     let way = place.way();
     std::path::absolute(&way).unwrap_or(way)
 }
 
-/// A file, opened if it is not among the open ones.
-pub(super) fn open_one<F: PartialEq>(
-    open: &mut VecDeque<(F, BlockFile)>,
-    file: F,
-    how: impl FnOnce() -> Result<BlockFile>,
-) -> Result<&mut BlockFile> {
-    let at = match open.iter().position(|(known, _)| *known == file) {
-        Some(at) => at,
-        None => {
-            let opened = how()?;
-            if open.len() == OPEN {
-                open.pop_front();
-            }
-            open.push_back((file, opened));
-            open.len() - 1
-        }
-    };
-    Ok(&mut open[at].1)
-}
-
-fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<()>) -> Result<()> {
+pub(super) fn in_blocks(
+    range: Range<u64>,
+    mut read: impl FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
     let wanted = range.end.saturating_sub(range.start).min(BLOCK as u64) as usize;
     let mut block = pages::zeroed(wanted).unwrap_or_else(|| vec![0; wanted.min(SMALL_BLOCK)]);
     let size = block.len() as u64;
@@ -368,135 +376,4 @@ fn in_blocks(range: Range<u64>, mut read: impl FnMut(u64, &mut [u8]) -> Result<(
         offset += length;
     }
     Ok(())
-}
-
-// ---- redundancy -----------------------------------------------------------------------------
-
-/// The redundancy that a rank holds, in a file behind a header of `header` bytes.
-pub(super) struct Payload {
-    place: Place,
-    header: u64,
-    /// Lengths of the parity chunks or copies in it.
-    pieces: Vec<u64>,
-    file: Option<BlockFile>,
-    /// Made anew, to be written.
-    is_new: bool,
-    sums: Option<Sums>,
-}
-
-impl Payload {
-    /// To be read or, after [`Payload::begin`], written.
-    pub(super) fn new(place: Place, header: u64, pieces: Vec<u64>, checksums: bool) -> Payload {
-        let length = pieces.iter().sum();
-        let ends = pieces.iter().scan(0, |end, piece| {
-            *end += piece;
-            Some(*end)
-        });
-        Payload {
-            sums: checksums.then(|| Sums::new(length, ends)),
-            place,
-            header,
-            pieces,
-            file: None,
-            is_new: false,
-        }
-    }
-
-    /// Makes the file anew, for the heir, if there is one.
-    pub(super) fn begin(&mut self, access: Access, heir: Option<Owner>) -> Result<()> {
-        let length = self.header + self.pieces.iter().sum::<u64>();
-        let fd = access.create(&self.place, heir)?;
-        self.file = Some(BlockFile::growing(fd, length));
-        self.is_new = true;
-        Ok(())
-    }
-
-    fn reach(&self) -> Result<Stream> {
-        let (file, path) = (self.place.identity()?, absolute(&self.place));
-        let mut length = 0;
-        let extent = |piece: &u64| {
-            let start = length;
-            length += piece;
-            Extent {
-                start,
-                length: *piece,
-                offset: self.header + start,
-                is_new: self.is_new,
-                file,
-                path: path.clone(),
-            }
-        };
-        let pieces = self.pieces.iter().filter(|piece| **piece > 0);
-        Ok(Stream {
-            extents: pieces.map(extent).collect(),
-            summed: self.sums.is_some(),
-            length,
-        })
-    }
-
-    fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => BlockFile::existing(self.place.open_read()?),
-        };
-        let file = self.file.insert(file);
-        let got = file.read_at(self.header + offset, block);
-        let got = got.map_err(|error| bad(&self.place, error))?;
-        if got < block.len() {
-            return Err(bad(&self.place, "it is too short"));
-        }
-        if let Some(sums) = &mut self.sums {
-            sums.add(offset, block);
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
-        let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
-        let written = file.write_at(self.header + offset, block);
-        written.map_err(|error| bad(&self.place, error))?;
-        if let Some(sums) = &mut self.sums {
-            sums.add(offset, block);
-        }
-        Ok(())
-    }
-
-    /// Of each piece, once all of them have passed.
-    pub(super) fn checksums(&self) -> Vec<u32> {
-        let Some(sums) = &self.sums else {
-            return Vec::new();
-        };
-        let mut start = 0;
-        let piece = |length: &u64| {
-            let range = start..start + length;
-            start = range.end;
-            sums.of(range)
-        };
-        self.pieces.iter().map(piece).collect()
-    }
-
-    pub(super) fn read_rest(&mut self) -> Result<()> {
-        for range in self.sums.iter().flat_map(Sums::missing).collect::<Vec<_>>() {
-            in_blocks(range, |offset, block| self.read(offset, block))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn is_used(&self) -> bool {
-        self.sums.as_ref().is_some_and(|sums| !sums.is_untouched())
-    }
-
-    /// Completes the file with its header, which must have the length given before.
-    pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
-        if header.len() as u64 != self.header {
-            return Err(Error::Broken("a header has outgrown its place"));
-        }
-        let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
-        let settled = file.write_at(0, header).and_then(|()| sync(file));
-        settled.map_err(|error| bad(&self.place, error))?;
-        self.file = None;
-        Ok(())
-    }
 }

@@ -1,45 +1,44 @@
-//! The ranks of a set and what they still have.
+//! What the ranks of a set still have, and how the rest is rebuilt.
 //!
-//! A survey reads no more than headers and sizes, and the files that a rank has left beside a lost one. Rebuilding believes it, and compares the checksums of
-//! all that it reads and writes on the way; what turns out to be damaged counts as lost, and the rebuild
-//! begins again. Original files are read whether or not they are needed, for a program goes on with all of them;
-//! where nothing is lost, redundancy is too.
+//! A survey reads only headers and file sizes, and, on a rank that has lost some of its files, the others. The rebuild
+//! trusts the survey, and compares the checksums of all that it reads and writes; what turns out to be damaged counts as
+//! lost, and the rebuild starts again. Original files are always read, because the program will use all of them;
+//! redundancy is read where it is needed, or where nothing is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::apply::infos;
-use super::engine::Means;
-use super::flow::{Have, Part};
-use super::header::{Header, Record, StripeInfo};
-use super::member::{Data, Member, Payload};
-use super::pieces::Pieces;
+use super::header::{FileRecord, Header, StripeInfo};
+use super::member::{DataStream, MemberFiles};
+use super::redundancy::RedundancyStream;
+use super::sharing::infos;
 use super::survey::Survey;
-use super::{Descriptor, Error, Result, Set, agree, names};
+use super::{Descriptor, Error, Peers, Result, agree, names};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
+use crate::protect::{Geometry, Have, Limits, Part};
 use crate::storage::place::{Owner, Place, rename, sync_parent};
 use crate::wire::gather_u64;
 
-/// Longest account of one rank's losses in a message of all ranks.
+/// Longest text about one rank's losses in an error message.
 const ACCOUNT: usize = 512;
 
-/// Where a file is now that was at the given path.
+/// Gives the present place of a file that was recorded with this path.
 pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<Place> + 'a>;
 
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
     pub(super) redundancy: Place,
     pub(super) of_original: Relocation<'a>,
-    /// To whom rebuilt files go, if not to their recorded owners.
+    /// The owner of rebuilt files, if not their recorded owners.
     pub(super) heir: Option<Owner>,
 }
 
 impl Location<'_> {
-    /// Everything is where apply found or put it.
+    /// All files are where apply found or wrote them.
     pub(super) fn usual(name: &OsStr, descriptor: &Descriptor) -> Self {
         Location {
             redundancy: names::redundancy_file(name, descriptor).into(),
@@ -52,11 +51,11 @@ impl Location<'_> {
 /// What is wrong, by file.
 pub(super) type Account = BTreeMap<PathBuf, String>;
 
-pub(super) struct Members<'a, C: Comm> {
-    set: &'a Set<C>,
-    /// This rank's header as it should be; what stands in the file may differ from it.
+pub(super) struct SurveyedSet<'a, C: Comm> {
+    set: &'a Peers<C>,
+    /// This rank's header as it should be; the one in the file may differ.
     header: Header,
-    /// Length of the header that stands in the file, and the checksums in it.
+    /// Length of the header in the file, and its checksums.
     found_length: u64,
     found_checksums: Vec<u32>,
     redundancy: Place,
@@ -64,8 +63,8 @@ pub(super) struct Members<'a, C: Comm> {
     access: Access,
     heir: Option<Owner>,
     /// This rank's files and where they are now.
-    files: Vec<(Record, Place)>,
-    pieces: Pieces,
+    files: Vec<(FileRecord, Place)>,
+    geometry: Geometry,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
     lost: BTreeSet<PathBuf>,
@@ -73,34 +72,34 @@ pub(super) struct Members<'a, C: Comm> {
     account: Account,
 }
 
-impl<'a, C: Comm> Members<'a, C> {
+impl<'a, C: Comm> SurveyedSet<'a, C> {
     /// Finds out what each rank has.
     ///
     /// # Collective
     /// Called by all ranks of the set; all return the same verdict.
     pub(super) fn survey(
-        set: &'a Set<C>,
+        set: &'a Peers<C>,
         descriptor: &Descriptor,
         location: &Location,
-    ) -> Result<Members<'a, C>> {
+    ) -> Result<SurveyedSet<'a, C>> {
         let comm = &set.comm;
         let mut account = Account::new();
         let survey = Survey::take(comm, descriptor, location, &mut account)?;
         let infos = agree(comm, infos(comm, &survey.info))?;
         let access = Access::of(&survey.info.files);
         let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
-        let pieces = Pieces::planned(descriptor.scheme, bytes)?;
-        check_chunks(pieces.chunk(), survey.chunk)?;
+        let geometry = Geometry::new(descriptor.scheme, bytes)?;
+        check_chunks(geometry.chunk(), survey.chunk)?;
         let found = survey.header.as_ref();
-        let lengths = pieces.lengths(descriptor.rank);
+        let lengths = geometry.redundancy(descriptor.rank);
         // A new redundancy file has checksums if the others have.
         let wanted = survey.has_checksums;
-        let mut members = Members {
+        let mut members = SurveyedSet {
             set,
             header: Header {
                 rank: descriptor.rank,
                 infos,
-                stripes: pieces.chunk().map(|chunk| StripeInfo {
+                stripes: geometry.chunk().map(|chunk| StripeInfo {
                     chunk,
                     map: set.map.clone(),
                 }),
@@ -112,7 +111,7 @@ impl<'a, C: Comm> Members<'a, C> {
             access,
             heir: location.heir,
             files: survey.files,
-            pieces,
+            geometry,
             have: Vec::new(),
             lost: BTreeSet::new(),
             account,
@@ -121,7 +120,8 @@ impl<'a, C: Comm> Members<'a, C> {
         members.look_into_files_beside_lost_ones();
         let have = Have {
             data: members.lost.is_empty(),
-            payload: survey.header.is_some() && members.look_for_payload(lengths.iter().sum()),
+            redundancy: survey.header.is_some()
+                && members.look_for_redundancy(lengths.iter().sum()),
         };
         members.have = gather_have(comm, have)?;
         Ok(members)
@@ -132,7 +132,7 @@ impl<'a, C: Comm> Members<'a, C> {
         self.header.generation()
     }
 
-    /// Files beside a header of another apply are of that apply, unless their checksums can tell.
+    /// Files beside a header of another apply may be of that apply too: without checksums they count as lost.
     fn look_for_files(&mut self, is_stale: bool) {
         for (record, place) in &self.files {
             let wanted = record.attributes.size;
@@ -160,7 +160,7 @@ impl<'a, C: Comm> Members<'a, C> {
         }
     }
 
-    /// What a rank has left beside a lost file is not read by a rebuild, which makes all its bytes anew.
+    /// A rank that has lost a file gets all its data rebuilt, so the run does not read, nor check, its other files.
     fn look_into_files_beside_lost_ones(&mut self) {
         if self.lost.is_empty() || !self.header.own().has_checksums() {
             return;
@@ -170,7 +170,7 @@ impl<'a, C: Comm> Members<'a, C> {
             if self.lost.contains(path) {
                 continue;
             }
-            let mut data = Data::new(vec![file.clone()], true);
+            let mut data = DataStream::new(vec![file.clone()], true);
             let wrong = match data.read_rest() {
                 Err(error) => error.to_string(),
                 Ok(()) if data.damaged().is_empty() => continue,
@@ -181,7 +181,7 @@ impl<'a, C: Comm> Members<'a, C> {
         }
     }
 
-    fn look_for_payload(&mut self, length: u64) -> bool {
+    fn look_for_redundancy(&mut self, length: u64) -> bool {
         let least = self.found_length + length;
         let wrong = match self.redundancy.attributes() {
             Ok(Some(found)) if found.size >= least => return true,
@@ -210,29 +210,30 @@ impl<'a, C: Comm> Members<'a, C> {
     /// what the scheme promises.
     ///
     /// # Collective
-    /// Called by all ranks of the set. All come out of it together; an error may be this rank's alone.
-    pub(super) fn repair(mut self, means: Means, salvage: bool) -> Result<Repair> {
+    /// Called by all ranks of the set. No rank returns before the others have done their part; an error may be this
+    /// rank's alone.
+    pub(super) fn repair(mut self, limits: Limits, salvage: bool) -> Result<Repair> {
         loop {
-            if let Some(repair) = self.attempt(means, salvage)? {
+            if let Some(repair) = self.attempt(limits, salvage)? {
                 return Ok(repair);
             }
         }
     }
 
-    /// Rebuilds what is lost, or learns that more is lost than was known.
-    fn attempt(&mut self, means: Means, salvage: bool) -> Result<Option<Repair>> {
+    /// Rebuilds what is lost; `None` if more turned out to be lost.
+    fn attempt(&mut self, limits: Limits, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
-        let flows = match self.pieces.flows(&self.have)? {
+        let flows = match self.geometry.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
             Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
             None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
         let mut repair = Repair {
             generation: self.generation(),
-            redundancy: (!self.own().payload).then(|| self.redundancy.clone()),
+            redundancy: (!self.own().redundancy).then(|| self.redundancy.clone()),
             member: agree(comm, self.member())?,
         };
-        let ran = self.set.carry_out(&flows, means, &mut repair.member);
+        let ran = self.set.carry_out(flows, limits, &mut repair.member);
         if let Err(error @ Error::Comm(_)) = ran {
             return Err(error);
         }
@@ -246,57 +247,58 @@ impl<'a, C: Comm> Members<'a, C> {
         Ok(Some(repair))
     }
 
-    /// This rank's streams, to be read or written as far as they are there or lost.
-    fn member(&self) -> Result<Member> {
+    /// This rank's streams: what is there is read, what is lost is written.
+    fn member(&self) -> Result<MemberFiles> {
         let summed = self.header.own().has_checksums();
-        let mut data = Data::new(self.files.clone(), summed);
+        let mut data = DataStream::new(self.files.clone(), summed);
         if !self.own().data {
             data.lose(|path| self.lost.contains(path));
         }
-        let payload = match self.own().payload {
-            true => self.present_payload(),
-            false => self.new_payload()?,
+        let redundancy = match self.own().redundancy {
+            true => self.present_redundancy(),
+            false => self.new_redundancy()?,
         };
-        Ok(Member::new(data, payload))
+        Ok(MemberFiles::new(data, redundancy))
     }
 
-    fn present_payload(&self) -> Payload {
-        let lengths = self.pieces.lengths(self.header.rank);
+    fn present_redundancy(&self) -> RedundancyStream {
+        let lengths = self.geometry.redundancy(self.header.rank);
         let summed = !self.found_checksums.is_empty();
-        Payload::new(self.redundancy.clone(), self.found_length, lengths, summed)
+        RedundancyStream::new(self.redundancy.clone(), self.found_length, lengths, summed)
     }
 
-    fn new_payload(&self) -> Result<Payload> {
-        let lengths = self.pieces.lengths(self.header.rank);
+    fn new_redundancy(&self) -> Result<RedundancyStream> {
+        let lengths = self.geometry.redundancy(self.header.rank);
         let summed = !self.header.checksums.is_empty();
         let length = self.header.to_bytes()?.len() as u64;
-        let mut payload = Payload::new(names::part_of(&self.redundancy), length, lengths, summed);
-        payload.begin(self.access, self.heir)?;
-        Ok(payload)
+        let mut redundancy =
+            RedundancyStream::new(names::part_of(&self.redundancy), length, lengths, summed);
+        redundancy.begin(self.access, self.heir)?;
+        Ok(redundancy)
     }
 
-    /// What this rank has, now that it was read. A program goes on with all its files, so all are read.
-    fn inspect(&mut self, member: &mut Member) -> Have {
+    /// What this rank has, now that it was read. The program will use all its files, so all are read.
+    fn inspect(&mut self, member: &mut MemberFiles) -> Have {
         let everything = self.have.iter().all(|have| *have == Have::ALL);
         let own = self.own();
         let data = own.data && {
             let read = member.data.read_rest();
             self.judge_data(read, member)
         };
-        let payload = own.payload && {
-            let read = match everything || member.payload.is_used() {
-                true => member.payload.read_rest().map(|()| true),
+        let redundancy = own.redundancy && {
+            let read = match everything || member.redundancy.is_used() {
+                true => member.redundancy.read_rest().map(|()| true),
                 false => Ok(false),
             };
-            self.judge_payload(read, member)
+            self.judge_redundancy(read, member)
         };
-        Have { data, payload }
+        Have { data, redundancy }
     }
 
-    fn judge_data(&mut self, read: Result<()>, member: &mut Member) -> bool {
+    fn judge_data(&mut self, read: Result<()>, member: &mut MemberFiles) -> bool {
         let read = member.take_unread(Part::Data).map_or(read, Err);
         if let Err(error) = read {
-            // Which file it was stands in the text.
+            // The text of the error names the file.
             for (_, place) in &self.files {
                 self.account
                     .insert(place.path().to_owned(), error.to_string());
@@ -311,11 +313,11 @@ impl<'a, C: Comm> Members<'a, C> {
         self.lost.is_empty()
     }
 
-    fn judge_payload(&mut self, read: Result<bool>, member: &mut Member) -> bool {
-        let read = member.take_unread(Part::Payload).map_or(read, Err);
+    fn judge_redundancy(&mut self, read: Result<bool>, member: &mut MemberFiles) -> bool {
+        let read = member.take_unread(Part::Redundancy).map_or(read, Err);
         let wrong = match read {
             Err(error) => error.to_string(),
-            Ok(true) if member.payload.checksums() != self.found_checksums => DAMAGED.into(),
+            Ok(true) if member.redundancy.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
         self.account
@@ -323,8 +325,8 @@ impl<'a, C: Comm> Members<'a, C> {
         false
     }
 
-    /// Completes what was written. The files must be what they were.
-    fn settle(&mut self, member: &mut Member) -> Result<()> {
+    /// Completes what was written. Rebuilt files must match their recorded checksums.
+    fn settle(&mut self, member: &mut MemberFiles) -> Result<()> {
         if !self.own().data {
             if let Some(path) = member.data.damaged().first() {
                 return Err(Error::BadFile {
@@ -334,9 +336,9 @@ impl<'a, C: Comm> Members<'a, C> {
             }
             member.data.settle(self.heir)?;
         }
-        if !self.own().payload {
-            self.header.checksums = member.payload.checksums();
-            member.payload.settle(&self.header.to_bytes()?)?;
+        if !self.own().redundancy {
+            self.header.checksums = member.redundancy.checksums();
+            member.redundancy.settle(&self.header.to_bytes()?)?;
         }
         Ok(())
     }
@@ -345,15 +347,15 @@ impl<'a, C: Comm> Members<'a, C> {
     pub(super) fn scrub(mut self) -> Scrubbed {
         let own = self.own();
         let summed = self.header.own().has_checksums();
-        let data = Data::new(self.files.clone(), summed);
-        let mut member = Member::new(data, self.present_payload());
+        let data = DataStream::new(self.files.clone(), summed);
+        let mut member = MemberFiles::new(data, self.present_redundancy());
         if own.data {
             let read = member.data.read_rest();
             self.judge_data(read, &mut member);
         }
-        if own.payload {
-            let read = member.payload.read_rest().map(|()| true);
-            self.judge_payload(read, &mut member);
+        if own.redundancy {
+            let read = member.redundancy.read_rest().map(|()| true);
+            self.judge_redundancy(read, &mut member);
         }
         let state = |place: &Place, checked: bool| {
             let path = place.path().to_owned();
@@ -365,8 +367,8 @@ impl<'a, C: Comm> Members<'a, C> {
             (path, state)
         };
         let files = self.files.iter();
-        let checked =
-            !self.found_checksums.is_empty() || self.pieces.lengths(self.header.rank).is_empty();
+        let checked = !self.found_checksums.is_empty()
+            || self.geometry.redundancy(self.header.rank).is_empty();
         Scrubbed {
             files: files
                 .map(|(file, place)| state(place, file.checksum.is_some()))
@@ -385,7 +387,7 @@ pub(super) struct Scrubbed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     Good,
-    /// It is there, but has no checksum to compare it with.
+    /// It exists, but has no checksum.
     Unchecked,
     Bad(String),
 }
@@ -393,11 +395,11 @@ pub enum State {
 const DAMAGED: &str = "it does not match its checksum";
 const STALE: &str = "it lies beside redundancy of another apply and has no checksum";
 
-/// Rebuilt files that wait to be put in place.
+/// Rebuilt files that are to be renamed into place.
 pub(super) struct Repair {
     /// The apply that the set is completed to, if its headers name one.
     pub(super) generation: Option<Generation>,
-    member: Member,
+    member: MemberFiles,
     redundancy: Option<Place>,
 }
 
@@ -426,7 +428,7 @@ pub(super) fn put_in_place(file: &Path) -> Result<()> {
     Ok(sync_parent(file)?)
 }
 
-/// The files say how long chunks are, so that the lengths that headers name need not be trusted.
+/// The chunk length follows from the file sizes; the one in the headers must match it.
 fn check_chunks(needed: Option<u64>, named: u64) -> Result<()> {
     match needed {
         Some(needed) if needed != named => Err(Error::Mismatch(format!(
@@ -437,10 +439,10 @@ fn check_chunks(needed: Option<u64>, named: u64) -> Result<()> {
 }
 
 fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
-    let bits = u64::from(own.data) | u64::from(own.payload) << 1;
+    let bits = u64::from(own.data) | u64::from(own.redundancy) << 1;
     let have = gather_u64(comm, bits)?.into_iter().map(|bits| Have {
         data: bits & 1 != 0,
-        payload: bits & 2 != 0,
+        redundancy: bits & 2 != 0,
     });
     Ok(have.collect())
 }

@@ -1,14 +1,9 @@
 //! Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
 //!
-//! `descriptor` says what a rank's set is, `grouping` chooses the sets of a communicator, or takes those of a
-//! placement by failure domains (`placing`), `header` is
-//! the tree in front of every redundancy file, `layout` says which rank holds which part of a stripe.
-//! [`Redset::apply`] and [`recover`] turn what is missing into a list of `flow`s (bytes of some ranks
-//! go in, bytes of other ranks come out) and let `engine` carry them out block by block: reading,
-//! network, arithmetic and writing overlap in buffers of fixed size. Where all ranks of a set run on one
-//! node, `direct` does the same without messages: ranks read and write each other's files. Encoding is the case in which all
-//! redundancy is missing, so one engine serves apply, recover and the offline `rebuild`, which runs the
-//! ranks as threads.
+//! `descriptor` says what a rank's set is, `grouping` makes the sets of a communicator, `header` is the tree in front of
+//! every redundancy file. [`Redset::apply`] and [`recover`] let `protect` plan and carry out what
+//! is missing; `member` has the files of a rank as the two streams that it needs. The offline `rebuild` does the same
+//! with ranks as threads.
 //!
 //! Nothing is changed in place: new files are written beside the old ones, all ranks agree, then all
 //! rename (`commit`). A crash at any moment leaves the old state or one that the next recover completes.
@@ -20,21 +15,15 @@ mod commit;
 mod config;
 mod descriptor;
 mod descriptors;
-mod direct;
-mod engine;
-mod flow;
 mod grouping;
 mod header;
-mod layout;
 mod member;
 mod members;
 mod names;
-mod pieces;
-mod placing;
-mod reach;
 pub mod rebuild;
 mod recover;
-mod sums;
+mod redundancy;
+mod sharing;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -43,17 +32,21 @@ mod verify;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::comm::{self, Comm};
+use crate::comm::{self, Comm, Tag};
 use crate::failure_domain::placement::{self, Placement};
+use crate::protect::set::placed;
+use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
 
-use engine::Means;
-use flow::Flow;
-use member::Member;
+use member::MemberFiles;
 
+pub use crate::protect::Scheme;
 pub use config::Config;
-pub use descriptor::{Descriptor, Scheme};
+pub use descriptor::Descriptor;
+
+/// Messages with blocks of files have this tag and the next.
+const TAG: Tag = 0x7265;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -82,7 +75,7 @@ pub enum Error {
     TooManyRanks { ranks: usize, most: usize },
     #[error("a thread for a rank could not be started: {0}")]
     NoThread(std::io::Error),
-    /// Only the command refuses: the functions take the caller's map.
+    /// Only the command refuses them; the functions trust the caller's map.
     #[error("these files are not below {}: {paths:?}", directory.display())]
     Outside {
         directory: PathBuf,
@@ -145,12 +138,13 @@ pub struct Redset<C: Comm> {
     /// Unknown when recover found no descriptor for this rank.
     descriptor: Option<Descriptor>,
     /// Absent when recover failed before the set could be formed.
-    set: Option<Set<C>>,
+    set: Option<Peers<C>>,
 }
 
 /// The other ranks of our set.
-pub struct Set<C: Comm> {
+pub struct Peers<C: Comm> {
     comm: C,
+    set: Set,
     /// Whether all of them run on one node.
     on_one_node: bool,
     /// Rank in the parent communicator of each rank of the set.
@@ -179,8 +173,8 @@ pub fn create<C: Comm>(
 /// # Collective
 /// Called by all ranks of `comm` with the same placement; all return the same verdict.
 pub fn create_placed<C: Comm>(comm: &C, placement: &Placement) -> Result<Redset<C>> {
-    placing::check(comm, placement)?;
-    grouping::placed(grouping::same(comm)?, placement)
+    placed::check(comm, placement)?;
+    grouping::create_placed(grouping::same(comm)?, placement)
 }
 
 /// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor
@@ -207,7 +201,7 @@ impl<C: Comm> Redset<C> {
         self.descriptor.as_ref()
     }
 
-    pub fn set(&self) -> Option<&Set<C>> {
+    pub fn set(&self) -> Option<&Peers<C>> {
         self.set.as_ref()
     }
 
@@ -231,7 +225,7 @@ impl<C: Comm> Redset<C> {
         )
     }
 
-    /// What is not there is as good as removed.
+    /// Missing files are not an error.
     fn remove_files(&self, name: &OsStr) -> Result<()> {
         for file in self.redundancy_files(name)?.iter().rev() {
             remove(file)?;
@@ -261,23 +255,48 @@ impl<C: Comm> Redset<C> {
     }
 
     /// Descriptor and set, once the set is formed.
-    fn ready(&self) -> Result<(&Descriptor, &Set<C>)> {
+    fn ready(&self) -> Result<(&Descriptor, &Peers<C>)> {
         let both = self.descriptor.as_ref().zip(self.set.as_ref());
         both.ok_or(Error::NotFormed)
     }
 }
 
-impl<C: Comm> Set<C> {
+impl<C: Comm> Peers<C> {
     /// Carries out `flows`; `member` has the bytes of this rank.
     ///
     /// # Collective
-    /// Called by all ranks of the set with the same flows and means. The error is this rank's own.
-    fn carry_out(&self, flows: &[Flow], means: Means, member: &mut Member) -> Result<()> {
-        let may_be_direct = self.on_one_node && means.direct && !flows.is_empty();
-        if may_be_direct && direct::run(&self.comm, flows, means, member)? {
+    /// Called by all ranks of the set with the same flows and limits. The error is this rank's own: a broken
+    /// transport at once, a failed write after all ranks are done.
+    fn carry_out(&self, flows: Vec<Flow>, limits: Limits, member: &mut MemberFiles) -> Result<()> {
+        let budget = limits.budget.unwrap_or(u64::MAX);
+        let is_near = self.on_one_node && limits.near && !flows.is_empty();
+        if is_near && near::run(&self.comm, &flows, budget, member)? {
             return Ok(());
         }
-        engine::run(&self.comm, flows, means, member)
+        let channel = Channel {
+            comm: &self.comm,
+            set: &self.set,
+            tag: TAG,
+        };
+        FlowRun::new(flows, limits).finish(&channel, member)?;
+        member.take_unwritten().map_or(Ok(()), Err)
+    }
+}
+
+impl From<protect::Error> for Error {
+    fn from(error: protect::Error) -> Error {
+        match error {
+            protect::Error::SetSize { scheme, ranks } => Error::SetSize { scheme, ranks },
+            protect::Error::Mismatch(what) => Error::Mismatch(what),
+            protect::Error::Undeclared => Error::Undeclared,
+            protect::Error::Misplaced { placed, ranks } => Error::Misplaced { placed, ranks },
+            protect::Error::Placement(error) => Error::Placement(error),
+            protect::Error::Rankstr(error) => Error::Rankstr(error),
+            protect::Error::Comm(error) => Error::Comm(error),
+            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
+            protect::Error::TooLong => Error::Mismatch("its files are too long to protect".into()),
+            protect::Error::Broken(what) => Error::Broken(what),
+        }
     }
 }
 

@@ -32,11 +32,11 @@ pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
     with_suffix(name, &suffix)
 }
 
-/// As the names of files have it.
+/// The scheme as file names spell it.
 pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Single => SINGLE,
-        Scheme::Partner { .. } => PARTNER,
+        Scheme::Copies { .. } => PARTNER,
         Scheme::Xor => XOR,
         Scheme::ReedSolomon { .. } => REED_SOLOMON,
     }
@@ -83,7 +83,7 @@ pub(super) fn parse_descriptor_file(suffix: &str) -> Option<usize> {
     suffix.strip_suffix(".redset")?.parse().ok()
 }
 
-/// Being written, or complete while other ranks may not be.
+/// The name of a file while any rank may still be writing its own.
 pub(super) fn part(file: &Path) -> PathBuf {
     with_suffix(file.as_os_str(), PART)
 }
@@ -93,7 +93,7 @@ pub(super) fn part_of(file: &Place) -> Place {
     file.with_suffix(PART)
 }
 
-/// Complete like those of all other ranks.
+/// The name of a file once all ranks have finished writing.
 pub(super) fn ready(file: &Path) -> PathBuf {
     with_suffix(file.as_os_str(), ".ready")
 }

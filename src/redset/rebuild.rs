@@ -1,9 +1,9 @@
-//! Without MPI: one process has the redundancy files of a set at hand.
+//! Verify and rebuild without MPI: one process reads the redundancy files of all ranks of a set.
 //!
-//! [`applied`] finds the sets under a name. The headers of a set are read and compared first (`found`): what
-//! contradicts itself counts as lost, and only when all that is left agrees on the set do its ranks start, as
-//! threads. They recover, or verify, as they would on machines of their own, except that files may have moved
-//! meanwhile, or may only be where the caller wants them ([`rebuild_below`]).
+//! [`applied`] finds the sets under a name. The headers of a set are read and compared first (`found`): one that
+//! contradicts itself counts as lost, and only if all others agree on the set are its ranks started, as threads. They
+//! recover or verify as they would under MPI, except that files may have moved, or must be below a directory of the caller
+//! ([`rebuild_below`]).
 
 mod applied;
 mod found;
@@ -13,17 +13,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::engine::Means;
 pub use super::members::State;
-use super::members::{Location, Members};
-use super::{Config, Descriptor, Error, Result, Scheme, Set, agree, names};
+use super::members::{Location, SurveyedSet};
+use super::{Config, Descriptor, Error, Peers, Result, Scheme, agree, names};
 use crate::comm::local::{self, LocalComm};
 use crate::kvtree::TreeRef;
 use crate::storage::below::Below;
 use crate::storage::place::Place;
 
 pub use applied::{Applied, SetFiles, applied};
-use found::Found;
+use found::FoundSet;
 
 /// Which scheme the caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +36,7 @@ impl Kind {
     fn of(scheme: Scheme) -> Option<Kind> {
         match scheme {
             Scheme::Single => None,
-            Scheme::Partner { .. } => Some(Kind::Partner),
+            Scheme::Copies { .. } => Some(Kind::Partner),
             Scheme::Xor => Some(Kind::Xor),
             Scheme::ReedSolomon { .. } => Some(Kind::ReedSolomon),
         }
@@ -58,10 +57,10 @@ pub struct Finding {
 
 /// Reads all files of a set and its redundancy, and compares them with their checksums. Nothing is changed.
 pub fn verify(set: &SetFiles, prefix: &OsStr) -> Result<Vec<Finding>> {
-    let found = Found::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
-    let places = Places::as_recorded(prefix);
+    let found = FoundSet::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
+    let places = FilePlaces::as_recorded(prefix);
     let ranks = found.run(&places, |set, descriptor, location| {
-        let surveyed = Members::survey(set, descriptor, location);
+        let surveyed = SurveyedSet::survey(set, descriptor, location);
         let scrubbed = agree(&set.comm, surveyed)?.scrub();
         let all = scrubbed.files.into_iter().chain(scrubbed.redundancy);
         let findings = all.map(|(path, state)| Finding {
@@ -83,7 +82,7 @@ pub struct Contents {
 
 /// What the set protects whose redundancy files (those that were found) are given.
 pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
-    let found = Found::read(|scheme| kind.fits(scheme), files)?;
+    let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     Ok(Contents {
         files: found.originals().cloned().collect(),
         world_ranks: found.world_ranks(),
@@ -93,10 +92,10 @@ pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
 /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
 /// it they are where they were. New redundancy files get names that begin with `prefix`.
 pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRef>) -> Result<()> {
-    let found = Found::read(|scheme| kind.fits(scheme), files)?;
+    let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     let places = match map {
-        Some(map) => Places::mapped(prefix, map),
-        None => Places::as_recorded(prefix),
+        Some(map) => FilePlaces::mapped(prefix, map),
+        None => FilePlaces::as_recorded(prefix),
     };
     repair(&found, &places)
 }
@@ -109,33 +108,33 @@ pub fn rebuild_below(
     prefix: &OsStr,
     directory: &Path,
 ) -> Result<()> {
-    let found = Found::read(|scheme| kind.fits(scheme), files)?;
+    let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     let outside = outside(&found, directory)?;
     if !outside.is_empty() {
         let (directory, paths) = (directory.to_owned(), outside);
         return Err(Error::Outside { directory, paths });
     }
-    repair(&found, &Places::below(prefix, &found, directory)?)
+    repair(&found, &FilePlaces::below(prefix, &found, directory)?)
 }
 
 /// The original files of a set that are not below a directory.
 pub fn files_outside(set: &SetFiles, directory: &Path) -> Result<Vec<PathBuf>> {
-    let found = Found::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
+    let found = FoundSet::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
     outside(&found, directory)
 }
 
-fn outside(found: &Found, directory: &Path) -> Result<Vec<PathBuf>> {
+fn outside(found: &FoundSet, directory: &Path) -> Result<Vec<PathBuf>> {
     let below = Below::open(directory)?;
     let outside = found.originals().filter(|path| !below.contains(path));
     Ok(outside.cloned().collect())
 }
 
-fn repair(found: &Found, places: &Places) -> Result<()> {
+fn repair(found: &FoundSet, places: &FilePlaces) -> Result<()> {
     let config = Config::current();
-    let means = Means::usual(&config).shared_by(found.ranks());
+    let limits = config.limits(found.ranks());
     let ranks = found.run(places, |set, descriptor, location| {
-        let surveyed = Members::survey(set, descriptor, location);
-        let repaired = surveyed.and_then(|members| members.repair(means, config.salvages()));
+        let surveyed = SurveyedSet::survey(set, descriptor, location);
+        let repaired = surveyed.and_then(|members| members.repair(limits, config.salvages()));
         let placed = agree(&set.comm, repaired)?.commit();
         agree(&set.comm, placed)
     })?;
@@ -144,19 +143,19 @@ fn repair(found: &Found, places: &Places) -> Result<()> {
 }
 
 /// Where the files of a set are.
-struct Places<'a> {
+struct FilePlaces<'a> {
     prefix: &'a OsStr,
     /// Of each original file; `None` if they are where they were.
     originals: Option<HashMap<PathBuf, Place>>,
-    /// Of each redundancy file that is not simply where its name says.
+    /// Of each redundancy file that is not where its name says.
     redundancy: HashMap<PathBuf, Place>,
     /// Why an original file has no place.
     unknown: &'static str,
 }
 
-impl Places<'_> {
-    fn as_recorded(prefix: &OsStr) -> Places<'_> {
-        Places {
+impl FilePlaces<'_> {
+    fn as_recorded(prefix: &OsStr) -> FilePlaces<'_> {
+        FilePlaces {
             prefix,
             originals: None,
             redundancy: HashMap::new(),
@@ -164,21 +163,21 @@ impl Places<'_> {
         }
     }
 
-    fn mapped<'a>(prefix: &'a OsStr, map: TreeRef) -> Places<'a> {
+    fn mapped<'a>(prefix: &'a OsStr, map: TreeRef) -> FilePlaces<'a> {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let entries = map.iter().filter_map(|entry| {
             let now = entry.tree()?.first()?;
             Some((path(entry.key_bytes()), path(now.key_bytes()).into()))
         });
-        Places {
+        FilePlaces {
             originals: Some(entries.collect()),
             unknown: "the map does not say where it is now",
-            ..Places::as_recorded(prefix)
+            ..FilePlaces::as_recorded(prefix)
         }
     }
 
-    /// Holds the directories of all files open, so that they are the ones that were looked at.
-    fn below<'a>(prefix: &'a OsStr, found: &Found, directory: &Path) -> Result<Places<'a>> {
+    /// Holds the directories of all files open, so that they cannot be exchanged after the check.
+    fn below<'a>(prefix: &'a OsStr, found: &FoundSet, directory: &Path) -> Result<FilePlaces<'a>> {
         let mut below = Below::open(directory)?;
         let mut originals = HashMap::new();
         for path in found.originals() {
@@ -193,7 +192,7 @@ impl Places<'_> {
             let place = below.place(&path)?;
             redundancy.extend(place.map(|place| (path, place)));
         }
-        Ok(Places {
+        Ok(FilePlaces {
             prefix,
             originals: Some(originals),
             redundancy,

@@ -2,17 +2,16 @@
 //!
 //! First every rank gets its descriptor back, from its own file or from a right neighbour, and the sets
 //! form again. Within a set, the headers show which apply is the newest that can be completed; what is of
-//! another counts as lost. Each rank finds out what it still has: its header (or a neighbour's copy of
-//! what stood in it), its files, its redundancy. From what all ranks have follow the flows that complete
-//! the set, or that too much is lost. Rebuilt files are written beside their places; checksums of all that
-//! was read or written are compared on the way. If they show that something was damaged, it counts as
-//! lost too, and the set begins again. When all sets are complete, all ranks put their files in place.
+//! another counts as lost. Each rank finds out what it still has: its header (or a neighbour's copy of its contents),
+//! its files, its redundancy. From what all ranks have, `protect` plans the flows that complete the set, or finds that
+//! too much is lost. Rebuilt files are written beside their places, and checksums of all that is read or written are
+//! compared. What turns out to be damaged counts as lost, and the set starts again. When all sets are complete, all ranks
+//! rename their files into place.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::engine::Means;
-use super::members::{Location, Members, put_in_place};
+use super::members::{Location, SurveyedSet, put_in_place};
 use super::{Config, Descriptor, Error, Redset, Result};
 use super::{agree, commit, descriptors, grouping, names};
 use crate::comm::Comm;
@@ -31,11 +30,10 @@ pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Res
 fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;
     let config = Config::current();
-    let means = Means::usual(&config);
-    let found = Members::survey(set, descriptor, &Location::usual(name, descriptor));
+    let found = SurveyedSet::survey(set, descriptor, &Location::usual(name, descriptor));
     let repair = agree(
         &redset.parent,
-        found.and_then(|members| members.repair(means, config.salvages())),
+        found.and_then(|members| members.repair(config.limits(1), config.salvages())),
     )?;
     one_generation(&redset.parent, repair.generation)?;
     let file = names::descriptor_file(name, descriptor.world_rank);
@@ -54,7 +52,7 @@ fn complete<C: Comm>(redset: &Redset<C>, name: &OsStr) -> Result<()> {
     agree(&redset.parent, placed)
 }
 
-/// Whether the sets are all completed to the same apply, as far as they know.
+/// Refuses sets that are completed to different applies, as far as their headers name one.
 ///
 /// # Collective
 /// Called by all ranks of `parent`; all return the same verdict.
@@ -88,8 +86,8 @@ pub(super) fn descriptor_state(
     }
 }
 
-/// Gives every rank its descriptor and forms the sets. What fails is a verdict of all ranks, as is
-/// `before`, which says whether it makes sense at all.
+/// Gives every rank its descriptor and forms the sets. The inner error is a verdict of all ranks, as is `before`: with
+/// an error there, nothing is done.
 pub(super) fn find_sets<C: Comm>(
     parent: C,
     name: &OsStr,

@@ -1,16 +1,16 @@
-//! What is left of a set, by its headers: which apply they belong to, and what it protected.
+//! What the headers of a set say: which apply each belongs to, and what it protected.
 //!
-//! Each rank reads its header and tells all others what it claims, and all judge the same claims by the same rules. So they
-//! go on with one scheme, one generation and one list of headers that count, or fail together, before any of them
-//! waits for another as one of these would have it.
+//! Each rank reads its header and tells all others what it claims, and all judge the same claims by the same rules. So
+//! all ranks go on with one scheme, one generation and one list of valid headers, or all fail, before a contradiction
+//! between headers could make one rank wait for another.
 
-use super::apply::unpack;
-use super::header::{Header, Info, Record};
+use super::header::{FileRecord, Header, RankInfo};
 use super::members::{Account, Location};
+use super::sharing::unpack;
 use super::{Descriptor, Error, Result, Scheme, agree};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack;
-use crate::protect::generation::{self, Claim, Generation, Verdict};
+use crate::protect::generation::{self, Generation, HeaderClaim, NewestApply};
 use crate::storage::place::Place;
 use crate::wire::{gather, put, take};
 
@@ -25,9 +25,9 @@ pub(super) struct Survey {
     pub(super) has_checksums: bool,
     /// The length of chunks that the headers name, or 0.
     pub(super) chunk: u64,
-    pub(super) info: Info,
+    pub(super) info: RankInfo,
     /// This rank's files and where they are now.
-    pub(super) files: Vec<(Record, Place)>,
+    pub(super) files: Vec<(FileRecord, Place)>,
 }
 
 impl Survey {
@@ -39,12 +39,12 @@ impl Survey {
         location: &Location,
         account: &mut Account,
     ) -> Result<Survey> {
-        let Found {
+        let OwnHeader {
             header,
             claim,
             is_foreign,
-        } = Found::read(descriptor, location, account);
-        let own = Told {
+        } = OwnHeader::read(descriptor, location, account);
+        let own = ToldHeader {
             scheme: descriptor.scheme,
             has_checksums: header
                 .as_ref()
@@ -52,7 +52,7 @@ impl Survey {
             claim,
         };
         let told = gather(comm, &own.to_bytes())?;
-        let told = told.iter().map(|bytes| Told::from_bytes(bytes));
+        let told = told.iter().map(|bytes| ToldHeader::from_bytes(bytes));
         let told = told.collect::<Option<Vec<_>>>();
         let told = told.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
         let verdict = verdict(descriptor, &told)?;
@@ -64,7 +64,7 @@ impl Survey {
         }
         let header = header.filter(|_| is_current);
         let info = fetch_info(comm, descriptor, &verdict, header.as_ref().map(|it| &it.0));
-        let info = info.map(|info| Info {
+        let info = info.map(|info| RankInfo {
             generation: verdict.generation,
             ..info
         });
@@ -87,17 +87,17 @@ impl Survey {
 }
 
 /// The header of a rank.
-struct Found {
+struct OwnHeader {
     header: Option<(Header, u64)>,
-    claim: Option<Claim>,
+    claim: Option<HeaderClaim>,
     /// There is one, but of another set.
     is_foreign: bool,
 }
 
-impl Found {
-    fn read(descriptor: &Descriptor, location: &Location, account: &mut Account) -> Found {
+impl OwnHeader {
+    fn read(descriptor: &Descriptor, location: &Location, account: &mut Account) -> OwnHeader {
         let place = &location.redundancy;
-        let mut found = Found {
+        let mut found = OwnHeader {
             header: None,
             claim: None,
             is_foreign: false,
@@ -124,13 +124,13 @@ impl Found {
 }
 
 /// What a rank tells the others about itself.
-struct Told {
+struct ToldHeader {
     scheme: Scheme,
-    claim: Option<Claim>,
+    claim: Option<HeaderClaim>,
     has_checksums: bool,
 }
 
-impl Told {
+impl ToldHeader {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, &self.scheme.numbers());
@@ -144,14 +144,14 @@ impl Told {
         bytes
     }
 
-    fn from_bytes(mut bytes: &[u8]) -> Option<Told> {
+    fn from_bytes(mut bytes: &[u8]) -> Option<ToldHeader> {
         let scheme = Scheme::from_numbers(take(&mut bytes)?)?;
         let [has_checksums, has_claim] = take(&mut bytes)?;
         let claim = match has_claim {
             0 => None,
-            _ => Some(Claim::take(&mut bytes)?),
+            _ => Some(HeaderClaim::take(&mut bytes)?),
         };
-        bytes.is_empty().then_some(Told {
+        bytes.is_empty().then_some(ToldHeader {
             scheme,
             claim,
             has_checksums: has_checksums != 0,
@@ -160,7 +160,7 @@ impl Told {
 }
 
 /// The same on all ranks of the set, because all are told the same.
-fn verdict(descriptor: &Descriptor, told: &[Told]) -> Result<Verdict> {
+fn verdict(descriptor: &Descriptor, told: &[ToldHeader]) -> Result<NewestApply> {
     let scheme = told[0].scheme;
     if let Some(other) = told.iter().position(|told| told.scheme != scheme) {
         let other_scheme = told[other].scheme;
@@ -183,19 +183,19 @@ fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
     }
 }
 
-fn located(info: &Info, location: &Location) -> Result<Vec<(Record, Place)>> {
-    let place = |file: &Record| Ok((file.clone(), (location.of_original)(&file.path)?));
+fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, Place)>> {
+    let place = |file: &FileRecord| Ok((file.clone(), (location.of_original)(&file.path)?));
     info.files.iter().map(place).collect()
 }
 
-/// What is known about this rank's files: by itself, or by the nearest right neighbour whose header counts. The error is
-/// this rank's own.
+/// The info about this rank's files, from its own header or that of the nearest right neighbour with a valid one. The error
+/// is this rank's own.
 fn fetch_info<C: Comm>(
     comm: &C,
     descriptor: &Descriptor,
-    verdict: &Verdict,
+    verdict: &NewestApply,
     own: Option<&Header>,
-) -> Result<Info> {
+) -> Result<RankInfo> {
     let ranks = comm.size();
     let helper = |rank: usize| {
         let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
@@ -207,7 +207,7 @@ fn fetch_info<C: Comm>(
     let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
     let mut packed = Vec::new();
     for rank in asked {
-        // Whoever waits for it must get something, if only what it cannot read.
+        // The rank waits for a message, so it gets one even if there is nothing to tell.
         let info = own.and_then(|header| header.infos.get(&rank)?.to_tree().ok());
         let block = pack::packed(info.as_ref().map(|tree| tree.view()));
         packed.push((rank, block.unwrap_or_default()));
@@ -221,7 +221,7 @@ fn fetch_info<C: Comm>(
     let received = transfer_unsized(comm, TAG, &sends, &from)?;
     match (own, &received[..]) {
         (Some(header), _) => Ok(header.own().clone()),
-        (None, [block, ..]) => Info::from_tree(unpack(block)?.view()),
+        (None, [block, ..]) => RankInfo::from_tree(unpack(block)?.view()),
         (None, []) => Err(Error::Lost(format!(
             "no rank knows which files rank {} has",
             descriptor.world_rank

@@ -146,7 +146,7 @@ fn is_redundancy(path: &Path) -> bool {
 }
 
 fn schemes(ranks: usize) -> Vec<Scheme> {
-    let partner = (1..ranks).map(|replicas| Scheme::Partner { replicas });
+    let partner = (1..ranks).map(|replicas| Scheme::Copies { replicas });
     let rs = (1..ranks).map(|k| Scheme::ReedSolomon { k });
     partner.chain([Scheme::Xor]).chain(rs).collect()
 }
@@ -217,7 +217,7 @@ fn files_of_several_huge_pages_are_rebuilt() {
         vec![0, 4 * huge],
     ];
     let schemes = [
-        Scheme::Partner { replicas: 2 },
+        Scheme::Copies { replicas: 2 },
         Scheme::Xor,
         Scheme::ReedSolomon { k: 2 },
     ];
@@ -255,7 +255,7 @@ fn the_checksums_of_a_neighbour_do_not_count() {
     for scheme in [
         Scheme::Xor,
         Scheme::ReedSolomon { k: 1 },
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
     ] {
         let job = Job::new(scheme, 4, vec![vec![1000, 20]; 4]);
         all_ok(job.apply());
@@ -356,7 +356,7 @@ fn with_nothing_lost_every_flipped_bit_is_mended() {
     let sizes = vec![vec![700, 0, 33], vec![900], vec![1]];
     for scheme in [
         Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
         Scheme::ReedSolomon { k: 1 },
     ] {
         let job = Job::new(scheme, 3, sizes.clone()).apart(scheme == Scheme::Xor);
@@ -403,7 +403,7 @@ fn only_what_is_lost_is_written() {
     let sizes = vec![vec![500, 600], vec![700, 10], vec![300, 0]];
     for scheme in [
         Scheme::Xor,
-        Scheme::Partner { replicas: 2 },
+        Scheme::Copies { replicas: 2 },
         Scheme::ReedSolomon { k: 2 },
     ] {
         let job = Job::new(scheme, 3, sizes.clone());
@@ -459,8 +459,8 @@ fn unapply_removes_what_apply_wrote_and_nothing_else() {
 fn a_set_that_is_too_small_is_refused_on_all_ranks() {
     for (scheme, ranks) in [
         (Scheme::Xor, 1),
-        (Scheme::Partner { replicas: 3 }, 3),
-        (Scheme::Partner { replicas: 0 }, 3),
+        (Scheme::Copies { replicas: 3 }, 3),
+        (Scheme::Copies { replicas: 0 }, 3),
         (Scheme::ReedSolomon { k: 4 }, 4),
         (Scheme::ReedSolomon { k: 0 }, 4),
     ] {
@@ -532,7 +532,7 @@ fn a_header_that_names_absurd_chunks_is_refused_on_all_ranks() {
 /// Ranks that lost their files but not their redundancy, more than the scheme promises to survive.
 #[test]
 fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
-    let scheme = Scheme::Partner { replicas: 1 };
+    let scheme = Scheme::Copies { replicas: 1 };
     let job = Job::new(scheme, 3, vec![vec![300], vec![200], vec![100]]);
     all_ok(job.apply());
     let before = job.files();
@@ -548,10 +548,8 @@ fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
         formed?;
         let (descriptor, set) = redset.ready()?;
         let location = members::Location::usual(&name, descriptor);
-        let members = members::Members::survey(set, descriptor, &location)?;
-        members
-            .repair(engine::Means::usual(&Config::current()), true)?
-            .commit()
+        let members = members::SurveyedSet::survey(set, descriptor, &location)?;
+        members.repair(Config::current().limits(1), true)?.commit()
     }));
     assert!(job.files() == before);
 }

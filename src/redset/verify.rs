@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::apply::unpack;
-use super::members::{Location, Members, Scrubbed, State};
+use super::members::{Location, Scrubbed, State, SurveyedSet};
 use super::recover::{descriptor_state, find_sets, one_generation};
-use super::{Error, Result, Set, agree, grouping, names};
+use super::sharing::unpack;
+use super::{Error, Peers, Result, agree, grouping, names};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::value::rank_text;
 use crate::kvtree::{Tree, TreeMut, pack};
@@ -21,8 +21,8 @@ pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()
         return Ok((Tree::new(), Err(error)));
     }
     let (descriptor, set) = redset.ready()?;
-    let surveyed = Members::survey(set, descriptor, &Location::usual(name, descriptor));
-    // A set that cannot be surveyed fails as a whole, and with it all sets.
+    let surveyed = SurveyedSet::survey(set, descriptor, &Location::usual(name, descriptor));
+    // If one set cannot be surveyed, the verdict is an error for all sets.
     let members = match agree(&redset.parent, surveyed) {
         Ok(members) => members,
         Err(error) => return Ok((Tree::new(), Err(error))),
@@ -87,7 +87,7 @@ fn note(list: TreeMut, path: &Path, state: &State) {
 }
 
 /// The reports of all ranks of the set in one.
-fn share<C: Comm>(set: &Set<C>, own: Tree) -> Result<Tree> {
+fn share<C: Comm>(set: &Peers<C>, own: Tree) -> Result<Tree> {
     let comm = &set.comm;
     let packed = pack::packed(Some(own.view()))?;
     let others: Vec<_> = (0..comm.size())

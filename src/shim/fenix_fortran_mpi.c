@@ -44,11 +44,12 @@ int stanchion_fenix_group_create_f(int group_id, MPI_Fint comm, int start_time_s
                                    const int* policy_value, int* flag)
 {
   if (policy_name == STANCHION_FENIX_POLICY_PLACED) {
-    stanchion_fenix_placed placed = { policy_value[0], policy_value[0] == 5 ? policy_value[1] : 0, NULL };
+    int mode = policy_value[0];
+    stanchion_fenix_placed placed = { mode, mode == 1 ? 0 : policy_value[1], NULL, mode == 6 ? policy_value[2] : 0 };
     return Fenix_Data_group_create(group_id, MPI_Comm_f2c(comm), start_time_stamp, depth, policy_name, &placed, flag);
   }
   int value[3] = { policy_value[0], policy_value[1], 0 };
-  if (value[0] == 5) value[2] = policy_value[2];
+  if (value[0] == 5 || policy_name == STANCHION_FENIX_POLICY_RS) value[2] = policy_value[2];
   return Fenix_Data_group_create(group_id, MPI_Comm_f2c(comm), start_time_stamp, depth, policy_name, value, flag);
 }
 

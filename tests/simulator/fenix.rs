@@ -66,12 +66,18 @@ impl Life for FenixLife {
     fn random(chance: &mut Chance) -> FenixLife {
         let ranks = chance.within(2, 9);
         let separation = chance.within(1, ranks) as u32;
-        let policy = match ranks > 2 && chance.one_in(2) {
-            true => Policy::Parity {
+        let set_size = chance.within(3, 6) as u32;
+        let policy = match chance.below(4) {
+            0 if ranks > 2 => Policy::Parity {
                 separation,
-                set_size: chance.within(3, 6) as u32,
+                set_size,
             },
-            false => Policy::Copy { separation },
+            1 if ranks > 2 => Policy::ReedSolomon {
+                separation,
+                set_size,
+                k: chance.within(1, ranks.min(set_size as usize) - 2) as u32,
+            },
+            _ => Policy::Copy { separation },
         };
         let number = chance.within(1, 8);
         let mut steps = vec![Step::Work {
@@ -106,7 +112,11 @@ impl Life for FenixLife {
         };
         let mut all: Vec<_> = shorter(&self.steps).into_iter().map(with).collect();
         for ranks in [self.ranks.div_ceil(2), self.ranks - 1] {
-            if ranks < self.ranks && ranks > 2 {
+            let least = match self.policy {
+                Policy::ReedSolomon { k, .. } => k as usize + 2,
+                _ => 3,
+            };
+            if ranks < self.ranks && ranks >= least {
                 all.push(FenixLife {
                     ranks,
                     ..self.clone()

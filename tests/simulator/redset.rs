@@ -76,7 +76,7 @@ fn scheme(chance: &mut Chance, set_size: usize) -> Scheme {
     let most = (set_size - 1).min(3) + usize::from(chance.one_in(20));
     match chance.below(8) {
         0 if chance.one_in(2) => Scheme::Single,
-        1 | 2 => Scheme::Partner {
+        1 | 2 => Scheme::Copies {
             replicas: chance.within(1, most),
         },
         0 | 3 | 4 => Scheme::Xor,

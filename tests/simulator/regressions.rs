@@ -64,7 +64,7 @@ fn with(faults: Vec<Fault>) -> Trouble {
 /// Recover mixed two generations, or refused to rebuild the rank that has the old one.
 fn old_disks_return() -> Vec<RedsetLife> {
     let schemes = [
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
         Scheme::Xor,
         Scheme::ReedSolomon { k: 1 },
     ];
@@ -145,7 +145,7 @@ fn renames_are_interrupted() -> Vec<GatherLife> {
 /// Recover failed: their descriptors are of ranks that there are no more.
 fn files_of_a_larger_job_return() -> Vec<RedsetLife> {
     let schemes = [
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
         Scheme::Xor,
         Scheme::ReedSolomon { k: 1 },
     ];

@@ -109,7 +109,7 @@ pub extern "C" fn redset_create(
 ) -> c_int {
     let scheme = match r#type {
         REDSET_COPY_SINGLE => Ok(Scheme::Single),
-        REDSET_COPY_PARTNER => Ok(Scheme::Partner { replicas: 1 }),
+        REDSET_COPY_PARTNER => Ok(Scheme::Copies { replicas: 1 }),
         REDSET_COPY_XOR => Ok(Scheme::Xor),
         REDSET_COPY_RS => Ok(Scheme::ReedSolomon { k: 2 }),
         other => Err(Error::Type(other)),
@@ -150,7 +150,7 @@ pub extern "C" fn redset_create_partner(
     d: Out<redset>,
 ) -> c_int {
     let replicas = natural("replicas", replicas);
-    let scheme = replicas.map(|replicas| Scheme::Partner { replicas });
+    let scheme = replicas.map(|replicas| Scheme::Copies { replicas });
     status(|| create(comm, scheme, group, size, d))
 }
 
@@ -202,7 +202,7 @@ fn create(
         Ok((scheme?, group?, set_size(size)?))
     });
     let (scheme, group, size) = agree(&comm, given)?;
-    let kind = scheme.name().to_bytes()[0].into();
+    let [kind, _] = scheme.numbers();
     check_same(&comm, "sets", [kind, scheme.copies() as u64, size as u64])?;
     let redset = room::create(&comm, scheme, Some(group.to_bytes()), size)?;
     d.set(HeldRedset::hand_out(comm, Some(redset)));

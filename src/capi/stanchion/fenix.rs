@@ -12,13 +12,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A name for Fenix_Data_group_create, beside those of Fenix.
 pub(in crate::capi) const STANCHION_FENIX_POLICY_PLACED: c_int = 113;
 
-/// As `stanchion.h` declares it.
+/// Another one: sets of ranks keep Reed-Solomon parity.
+pub(in crate::capi) const STANCHION_FENIX_POLICY_RS: c_int = 114;
+
+/// As `stanchion.h` declares it, but for `k`, which only callers that know mode 6 have.
 #[repr(C)]
 #[allow(non_camel_case_types)]
 pub struct stanchion_fenix_placed<'a> {
     pub(in crate::capi) mode: c_int,
     pub(in crate::capi) set_size: c_int,
     path: Text<'a>,
+}
+
+/// All of it.
+#[repr(C)]
+pub(in crate::capi) struct PlacedWithK<'a> {
+    placed: stanchion_fenix_placed<'a>,
+    pub(in crate::capi) k: c_int,
 }
 
 impl stanchion_fenix_placed<'_> {
@@ -79,5 +89,7 @@ mod tests {
         assert_eq!(offset_of!(stanchion_fenix_placed, set_size), 4);
         assert_eq!(offset_of!(stanchion_fenix_placed, path), 8);
         assert_eq!(size_of::<stanchion_fenix_placed>(), 16);
+        assert_eq!(offset_of!(PlacedWithK, placed), 0);
+        assert_eq!(offset_of!(PlacedWithK, k), 16);
     }
 }

@@ -61,7 +61,7 @@ impl stanchion_redset_info {
             enabled: descriptor.enabled.into(),
             r#type: match descriptor.scheme {
                 Scheme::Single => REDSET_COPY_SINGLE,
-                Scheme::Partner { .. } => REDSET_COPY_PARTNER,
+                Scheme::Copies { .. } => REDSET_COPY_PARTNER,
                 Scheme::Xor => REDSET_COPY_XOR,
                 Scheme::ReedSolomon { .. } => REDSET_COPY_RS,
             },

@@ -126,7 +126,7 @@ fn what_cannot_protect_is_refused_and_the_data_stay() {
 
 #[test]
 fn a_store_that_a_rank_cannot_take_part_in_fails_in_its_set() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         on_all(8, policy, |group| {
             let rank = rank_of(group);
             create_member(group, 2);
@@ -161,7 +161,7 @@ fn a_store_that_a_rank_cannot_take_part_in_fails_in_its_set() {
 
 #[test]
 fn stores_under_way_end_in_any_order_of_asking() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for checksums in [false, true] {
             let mut job = Job::new(4, policy);
             job.settings.checksums = checksums;
@@ -211,7 +211,7 @@ fn stores_under_way_end_in_any_order_of_asking() {
 
 #[test]
 fn every_rank_may_ask_any_other() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(5, policy);
         job.run(|group| {
             create_member(group, 4);
@@ -278,7 +278,7 @@ fn snapshots_are_deleted_and_stay_deleted() {
 
 #[test]
 fn storing_again_and_again_takes_no_more_memory() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for depth in [0, 2] {
             let mut job = Job::new(4, policy);
             job.settings.depth = Some(depth);

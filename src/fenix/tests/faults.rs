@@ -209,7 +209,7 @@ fn round(
 /// Lets a rank die at every operation of `work`, and each time looks whether the data that all agree on
 /// afterwards are those of one of the `versions`.
 fn dies_at_every_operation(work: Work, first_loss: Option<usize>, versions: &[usize]) {
-    for (ranks, policy) in [(5, COPY), (4, PARITY)] {
+    for (ranks, policy) in [(5, COPY), (4, PARITY), (4, RS)] {
         for victim in [0, 2] {
             for operations in 0.. {
                 let mut settings = Job::new(ranks, policy).settings;
@@ -293,7 +293,7 @@ fn a_death_in_reconcile_loses_nothing_more() {
 /// Memory runs out on one rank after so many segments.
 #[test]
 fn a_rank_without_memory_fails_its_set_and_nobody_waits() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for segments in 0.. {
             let mut job = Job::new(4, policy);
             job.run(|group| {

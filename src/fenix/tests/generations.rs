@@ -54,7 +54,7 @@ fn a_time_stamp_that_was_given_twice_names_two_snapshots() {
 
 #[test]
 fn what_not_all_ranks_of_a_set_could_store_is_not_committed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for under_way in [false, true] {
             let mut job = Job::new(8, policy);
             let refused = job.run(|group| {
@@ -127,7 +127,7 @@ fn a_share_is_not_rebuilt_from_a_guard_with_gaps() {
         if rank_of(group) == 0 {
             let members = &mut group.snapshots.kept[0].members;
             let entries = members.values_mut().flatten();
-            entries.for_each(|entry| entry.guard = None);
+            entries.for_each(|entry| entry.redundancy = None);
         }
     });
     job.lose(&[2]);

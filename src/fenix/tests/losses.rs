@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::super::set::Set;
 use super::*;
 use crate::testing::stride;
 
@@ -18,7 +17,7 @@ fn policies(ranks: usize) -> Vec<Policy> {
     });
     let mut seen = BTreeSet::new();
     let sets = |policy: &Policy| -> Vec<_> {
-        let set = |rank| format!("{:?}", Set::of(policy, rank, ranks).unwrap());
+        let set = |rank| format!("{:?}", policy.set(rank, ranks).unwrap());
         (0..ranks).map(set).collect()
     };
     let all = copies.chain(parities);
@@ -45,7 +44,7 @@ fn every_rank_of_every_shape_can_be_lost_one_after_the_other() {
 
 #[test]
 fn several_members_in_any_order_at_every_depth() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         for depth in [Some(0), Some(1), Some(3), None] {
             let mut job = Job::new(8, policy);
             job.settings.depth = depth;
@@ -153,7 +152,7 @@ fn a_rank_that_never_restored_is_still_lost_for_the_next_failure() {
 /// Snapshots that are older than the member are looked into for elements that were never stored.
 #[test]
 fn a_member_that_is_younger_than_a_loss_is_not_missed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(4, policy);
         job.settings.depth = Some(3);
         job.run(|group| {
@@ -194,7 +193,7 @@ fn damaged_shares_are_rebuilt_or_reported() {
                 let rank = rank_of(group);
                 if damaged.contains(&rank) {
                     let entries = group.snapshots.kept[0].members.get_mut(&4).unwrap();
-                    entries[0].own.flip_a_bit();
+                    entries[0].data.flip_a_bit();
                     let mut bytes = [0; 1000];
                     let own = group.restore_locally(4, Stamp::Latest, u64::MAX, &mut bytes[..]);
                     assert!(matches!(own, Err(Error::NoData(_))));
@@ -213,7 +212,7 @@ fn damaged_shares_are_rebuilt_or_reported() {
 
 #[test]
 fn a_damaged_guard_is_reported_when_it_is_needed() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(4, policy);
         job.settings.checksums = true;
         job.run(|group| {
@@ -221,7 +220,7 @@ fn a_damaged_guard_is_reported_when_it_is_needed() {
             store(group, 4, 1);
             group.commit().unwrap();
             let entries = group.snapshots.kept[0].members.get_mut(&4).unwrap();
-            entries[0].guard.as_mut().unwrap().flip_a_bit();
+            entries[0].redundancy.as_mut().unwrap().flip_a_bit();
             check(group, 4, Stamp::Latest, 1);
         });
         job.lose(&[2]);
@@ -231,7 +230,7 @@ fn a_damaged_guard_is_reported_when_it_is_needed() {
 
 #[test]
 fn a_smaller_group_says_what_it_cannot_restore() {
-    for policy in [COPY, PARITY] {
+    for policy in [COPY, PARITY, RS] {
         let mut job = Job::new(6, policy);
         job.run(|group| {
             create_member(group, 4);

@@ -44,14 +44,19 @@ fn phase() -> impl Strategy<Value = Phase> {
 fn settings() -> impl Strategy<Value = (usize, Settings)> {
     let depth = prop_oneof![Just(None), (0..4u32).prop_map(Some)];
     let sizes = (2..9usize, 1..9u32, 3..9u32);
-    (sizes, any::<(bool, bool)>(), depth, 0..50i32).prop_map(
-        |((ranks, separation, set_size), (parity, checksums), depth, first_stamp)| {
-            let policy = match parity && ranks > 2 {
-                true => Policy::Parity {
+    (sizes, (0..4u32, any::<bool>()), depth, 0..50i32).prop_map(
+        |((ranks, separation, set_size), (k, checksums), depth, first_stamp)| {
+            let policy = match k {
+                1 if ranks > 2 => Policy::Parity {
                     separation,
                     set_size,
                 },
-                false => Policy::Copy { separation },
+                2.. if ranks as u32 > k => Policy::ReedSolomon {
+                    separation,
+                    set_size: set_size.max(k + 1),
+                    k: k - 1,
+                },
+                _ => Policy::Copy { separation },
             };
             let settings = Settings {
                 id: 1,

@@ -92,6 +92,9 @@ fn request(policy: Policy) -> Request {
     match policy {
         Policy::Copy { .. } => Request::new(Scheme::Partner { replicas: 1 }, 2),
         Policy::Parity { set_size, .. } => Request::new(Scheme::Xor, set_size as usize),
+        Policy::ReedSolomon { set_size, k, .. } => {
+            Request::new(Scheme::ReedSolomon { k: k as usize }, set_size as usize)
+        }
     }
 }
 
@@ -125,10 +128,16 @@ proptest! {
     #[test]
     fn what_a_placement_survives_is_restored_and_nothing_else(
         (paths, failed) in topology(),
-        copies in any::<bool>(),
+        k in 0u32..4,
         set_size in 3u32..6,
     ) {
-        let policy = if copies { COPY } else { parity(set_size.min(paths.len() as u32)) };
+        let set_size = set_size.min(paths.len() as u32);
+        let policy = match k {
+            0 => COPY,
+            1 => parity(set_size),
+            // In place of copies where there are too few ranks.
+            _ => Policy::ReedSolomon { separation: 1, set_size, k: (k - 1).min(set_size - 2) },
+        };
         let placement = Placement::of_paths(&paths, &request(policy)).unwrap();
         let domains = failed.iter().map(|(rank, level)| {
             let path = format!("{}/{rank}", paths[*rank]);

@@ -44,10 +44,10 @@ struct State {
 }
 
 impl History {
-    fn claim(&self, rank: usize, state: State) -> Option<Claim> {
+    fn claim(&self, rank: usize, state: State) -> Option<HeaderClaim> {
         let apply = state.apply?;
         let left = (0..=self.protection.copies()).map(|d| (rank + self.ranks - d) % self.ranks);
-        Some(Claim {
+        Some(HeaderClaim {
             generation: state
                 .is_named
                 .then_some(Generation::new(1 + apply as u64, 77 - apply as u64)),
@@ -58,7 +58,7 @@ impl History {
         })
     }
 
-    fn judge(&self, states: &[State]) -> Result<Verdict, String> {
+    fn judge(&self, states: &[State]) -> Result<NewestApply, String> {
         let claims = states.iter().enumerate();
         let claims: Vec<_> = claims
             .map(|(rank, state)| self.claim(rank, *state))
@@ -106,7 +106,7 @@ impl History {
 #[test]
 fn what_is_common_to_an_apply_tells_stale_ranks() {
     let claim = |rank: usize, common| {
-        Some(Claim {
+        Some(HeaderClaim {
             generation: None,
             about: [rank, (rank + 3) % 4].map(|about| (about, 7)).into(),
             common,
@@ -257,7 +257,7 @@ fn many_states_of_more_ranks() {
     try_more_ranks(100_000);
 }
 
-fn nameless(ranks: usize, applies: &[usize]) -> Result<Verdict, String> {
+fn nameless(ranks: usize, applies: &[usize]) -> Result<NewestApply, String> {
     let history = History {
         ranks,
         protection: Protection::Parity(1),
@@ -282,7 +282,7 @@ fn without_names_the_one_that_all_neighbours_contradict_is_stale() {
 #[test]
 fn applies_that_did_not_know_of_each_other_are_told_by_the_ranks_they_left() {
     let claim = |random| {
-        Some(Claim {
+        Some(HeaderClaim {
             generation: Some(Generation::new(3, random)),
             about: (0..4).map(|rank| (rank, random)).collect(),
             common: 0,
@@ -316,15 +316,15 @@ fn texts_and_bytes_are_read_back() {
     ] {
         assert_eq!(Generation::from_text(other), None, "{other}");
     }
-    let claim = Claim {
+    let claim = HeaderClaim {
         generation: Some(generation),
         about: BTreeMap::from([(3, 4), (5, 6)]),
         common: 9,
     };
     let mut bytes = Vec::new();
     claim.put(&mut bytes);
-    assert_eq!(Claim::take(&mut &bytes[..]), Some(claim));
-    assert_eq!(Claim::take(&mut &bytes[..bytes.len() - 1]), None);
+    assert_eq!(HeaderClaim::take(&mut &bytes[..]), Some(claim));
+    assert_eq!(HeaderClaim::take(&mut &bytes[..bytes.len() - 1]), None);
 }
 
 #[test]

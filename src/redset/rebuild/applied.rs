@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::descriptors::{Noted, noted};
+use super::super::descriptors::{NotedDescriptor, noted};
 use super::super::names::Name;
 use super::{Descriptor, Error, Kind, Result, names};
 
@@ -94,7 +94,7 @@ pub(super) fn split(prefix: &OsStr) -> (&Path, &[u8]) {
 struct Listed {
     redundancy: Vec<(Name, PathBuf)>,
     /// What each rank says about itself.
-    descriptors: BTreeMap<usize, Noted>,
+    descriptors: BTreeMap<usize, NotedDescriptor>,
 }
 
 impl Listed {
@@ -128,7 +128,7 @@ impl Listed {
 
     /// A descriptor of the latest apply: of the highest generation, or, without any, of the lowest rank.
     fn latest(&self) -> Option<&Descriptor> {
-        let mut newest: Option<&Noted> = None;
+        let mut newest: Option<&NotedDescriptor> = None;
         for noted in self.descriptors.values() {
             if newest.is_none_or(|newest| noted.generation > newest.generation) {
                 newest = Some(noted);

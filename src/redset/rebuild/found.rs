@@ -1,44 +1,45 @@
-//! What the redundancy files of a set tell about it, before any of its ranks runs.
+//! Checks the redundancy files of a set before any of its ranks is started.
 //!
-//! All entries of all headers must be of one set: ranks that differ in their scheme would wait for each other for
-//! ever. A header that contradicts itself is refused when it is read, and counts as lost. What a rank says about
-//! itself goes before what its neighbours say.
+//! All entries of all headers must be of one set: ranks with different schemes would wait for each other forever. A header
+//! that contradicts itself is refused when it is read, and counts as lost. What a rank says about itself takes
+//! precedence over what its neighbours say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::super::access::heir;
-use super::super::header::{Header, Info};
+use super::super::header::{Header, RankInfo};
 use super::super::{Neighbour, names};
-use super::{Descriptor, Error, LocalComm, Location, Places, Result, Scheme, Set, local};
+use super::{Descriptor, Error, FilePlaces, LocalComm, Location, Peers, Result, Scheme, local};
 use crate::comm::Comm;
 use crate::log;
+use crate::protect::Set;
 use crate::protect::generation;
 use crate::storage::place::Owner;
 
 /// Each rank is a thread, and tells each other rank where its files are.
 const MOST_RANKS: usize = 1024;
 
-pub(super) struct Found {
+pub(super) struct FoundSet {
     /// By rank.
     redundancy: BTreeMap<usize, PathBuf>,
     /// By rank, with the owner of the file that says so.
-    infos: BTreeMap<usize, (Info, Owner)>,
+    infos: BTreeMap<usize, (RankInfo, Owner)>,
 }
 
 /// A header, and the owner of the file that it stands in.
-struct Source {
+struct HeaderSource {
     header: Header,
     path: PathBuf,
     owner: Owner,
 }
 
-impl Found {
-    pub(super) fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<Found> {
-        let mut sources: BTreeMap<usize, Source> = BTreeMap::new();
+impl FoundSet {
+    pub(super) fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<FoundSet> {
+        let mut sources: BTreeMap<usize, HeaderSource> = BTreeMap::new();
         for path in files {
-            let source = match Source::read(path) {
+            let source = match HeaderSource::read(path) {
                 Ok(Some(source)) => source,
                 Ok(None) => {
                     log!(Warning, "{} does not exist", path.display());
@@ -51,7 +52,7 @@ impl Found {
             };
             let own = &source.header.own().descriptor;
             let first = sources.values().next();
-            let is_same = |first: &Source| first.header.own().descriptor.is_of_same_set(own);
+            let is_same = |first: &HeaderSource| first.header.own().descriptor.is_of_same_set(own);
             if !fits(own.scheme) || !first.is_none_or(is_same) {
                 return Err(Error::BadFile {
                     path: path.clone(),
@@ -60,11 +61,11 @@ impl Found {
             }
             sources.insert(source.header.rank, source);
         }
-        Found::judged(sources)
+        FoundSet::judged(sources)
     }
 
     /// Goes by the headers of the newest apply that the set can be completed to.
-    fn judged(sources: BTreeMap<usize, Source>) -> Result<Found> {
+    fn judged(sources: BTreeMap<usize, HeaderSource>) -> Result<FoundSet> {
         let first = sources.values().next();
         let first = first.ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
         let Descriptor { ranks, scheme, .. } = first.header.own().descriptor;
@@ -100,7 +101,7 @@ impl Found {
             }
         }
         match (0..ranks).find(|rank| !infos.contains_key(rank)) {
-            None => Ok(Found { redundancy, infos }),
+            None => Ok(FoundSet { redundancy, infos }),
             Some(rank) => Err(unknown(rank)),
         }
     }
@@ -131,8 +132,8 @@ impl Found {
     /// Runs `act` as each rank of the set.
     pub(super) fn run<T: Send>(
         &self,
-        places: &Places,
-        act: impl Fn(&Set<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
+        places: &FilePlaces,
+        act: impl Fn(&Peers<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let ranks = local::try_run(self.ranks(), |comm| {
             let set = self.set(comm);
@@ -148,7 +149,7 @@ impl Found {
         ranks.map_err(Error::NoThread)?.into_iter().collect()
     }
 
-    fn set(&self, comm: LocalComm) -> Set<LocalComm> {
+    fn set(&self, comm: LocalComm) -> Peers<LocalComm> {
         let map = self.world_ranks();
         let neighbour = |rank: usize| Neighbour {
             rank,
@@ -156,10 +157,11 @@ impl Found {
             hostname: String::new(),
         };
         let (rank, ranks) = (comm.rank(), comm.size());
-        Set {
+        Peers {
             left: neighbour((rank + ranks - 1) % ranks),
             right: neighbour((rank + 1) % ranks),
             on_one_node: true,
+            set: Set::whole(&comm, self.infos[&rank].0.descriptor.scheme),
             comm,
             map,
         }
@@ -172,11 +174,11 @@ fn unknown(rank: usize) -> Error {
     ))
 }
 
-impl Source {
+impl HeaderSource {
     /// `None` if there is no file.
-    fn read(path: &Path) -> Result<Option<Source>> {
+    fn read(path: &Path) -> Result<Option<HeaderSource>> {
         let found = Header::read_owned(path)?;
-        Ok(found.map(|(header, owner)| Source {
+        Ok(found.map(|(header, owner)| HeaderSource {
             header,
             path: path.to_owned(),
             owner,

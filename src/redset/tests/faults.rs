@@ -14,7 +14,7 @@ use crate::testing::stride;
 fn cases() -> Vec<(Scheme, usize, bool)> {
     let schemes = [
         (Scheme::Single, usize::MAX),
-        (Scheme::Partner { replicas: 1 }, 1),
+        (Scheme::Copies { replicas: 1 }, 1),
         (Scheme::Xor, 1),
         (Scheme::ReedSolomon { k: 2 }, 1),
     ];
@@ -239,7 +239,7 @@ fn refusals_survived(scheme: Scheme, apart: bool) -> usize {
 /// Ranks of one node that may not open a file of another one send messages instead.
 #[test]
 fn a_file_that_only_its_owner_may_open_comes_by_message() {
-    for scheme in [Scheme::Xor, Scheme::Partner { replicas: 1 }] {
+    for scheme in [Scheme::Xor, Scheme::Copies { replicas: 1 }] {
         let (together, apart) = (
             refusals_survived(scheme, false),
             refusals_survived(scheme, true),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::failure_domain::placement::Request;
 use crate::failure_domain::topology;
+use crate::protect::set::placed;
 
 /// Where each rank of a small job is, and domains of it that fail.
 #[derive(Debug)]
@@ -102,7 +103,8 @@ fn declared(
     run(4, |comm| {
         let path = path(comm.rank()).map(str::to_owned);
         let group = format!("node{}", comm.rank());
-        placing::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2)
+        let placement = placed::declared(&comm, Ok(path), scheme, Some(group.as_bytes()), 2);
+        Ok(placement?)
     })
 }
 
@@ -139,7 +141,9 @@ fn what_one_rank_declares_wrongly_fails_on_all() {
             1 => Err(topology::Error::NotText("STANCHION_TOPOLOGY")),
             _ => Ok(Some("rack0".to_owned())),
         };
-        placing::declared(&comm, path, Scheme::Xor, Some(b"node"), 2).map(drop)
+        placed::declared(&comm, path, Scheme::Xor, Some(b"node"), 2)
+            .map(drop)
+            .map_err(Error::from)
     });
     all_fail(&unreadable);
 }
@@ -163,7 +167,7 @@ fn a_placement_must_be_one_of_these_ranks_and_the_same_everywhere() {
     }
     let (xor, partner) = (
         placement(4, Scheme::Xor),
-        placement(4, Scheme::Partner { replicas: 1 }),
+        placement(4, Scheme::Copies { replicas: 1 }),
     );
     let verdicts = run(4, |comm| {
         let given = if comm.rank() == 3 { &partner } else { &xor };

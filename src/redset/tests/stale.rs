@@ -192,7 +192,7 @@ fn stale_and_lost_parts_of_few_ranks_are_told_and_rebuilt() {
 #[ignore = "slow"]
 fn every_stale_and_lost_part_of_few_ranks_with_copies() {
     let tried = try_few_ranks(
-        |it| matches!(it, Scheme::Partner { .. }),
+        |it| matches!(it, Scheme::Copies { .. }),
         |cases| (0..cases).collect(),
     );
     assert_eq!(tried, 82_322);
@@ -202,7 +202,7 @@ fn every_stale_and_lost_part_of_few_ranks_with_copies() {
 #[ignore = "slow"]
 fn every_stale_and_lost_part_of_few_ranks_with_parity() {
     let tried = try_few_ranks(
-        |it| !matches!(it, Scheme::Partner { .. }),
+        |it| !matches!(it, Scheme::Copies { .. }),
         |cases| (0..cases).collect(),
     );
     assert_eq!(tried, 81_471);

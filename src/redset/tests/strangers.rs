@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::super::header::{Header, Record};
+use super::super::header::{FileRecord, Header};
 use super::super::rebuild::{
     Applied, Kind, State, applied, contents, files_outside, rebuild, rebuild_below, verify,
 };
@@ -82,10 +82,10 @@ impl Gathered {
 /// Changes what the header of a redundancy file says; its checksum is right again.
 fn craft(path: &Path, change: impl FnOnce(&mut Header)) {
     let (mut header, length) = Header::read(path).unwrap().unwrap();
-    let payload = fs::read(path).unwrap().split_off(length as usize);
+    let redundancy = fs::read(path).unwrap().split_off(length as usize);
     change(&mut header);
     let mut bytes = header.to_bytes().unwrap();
-    bytes.extend(payload);
+    bytes.extend(redundancy);
     fs::write(path, bytes).unwrap();
 }
 
@@ -104,8 +104,8 @@ fn survives(gathered: &Gathered, crafted: &Path, before: &Files) {
 fn neighbours_that_are_said_to_be_of_another_scheme_start_no_deadlock() {
     let schemes = [
         Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
-        Scheme::Partner { replicas: 2 },
+        Scheme::Copies { replicas: 1 },
+        Scheme::Copies { replicas: 2 },
         Scheme::ReedSolomon { k: 1 },
         Scheme::ReedSolomon { k: 2 },
     ];
@@ -257,7 +257,7 @@ fn a_rebuild_does_not_leave_the_directory() {
         for path in gathered.redundancy() {
             craft(&path, |header| {
                 let files = header.infos.values_mut().flat_map(|info| &mut info.files);
-                let meant = files.filter(|file: &&mut Record| file.path == own);
+                let meant = files.filter(|file: &&mut FileRecord| file.path == own);
                 meant.for_each(|file| file.path = named.clone());
             });
         }
@@ -331,7 +331,7 @@ fn set_id_and_sticky_bits_are_not_restored() {
 fn redundancy_is_as_private_as_the_strictest_file() {
     let schemes = [
         Scheme::Xor,
-        Scheme::Partner { replicas: 1 },
+        Scheme::Copies { replicas: 1 },
         Scheme::ReedSolomon { k: 2 },
     ];
     for scheme in schemes {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use stanchion::comm::Comm;
 use stanchion::comm::local::LocalComm;
-use stanchion::fenix::{Attributes, Group, Regions, Settings, Stamp, Subset};
+use stanchion::fenix::{Attributes, Group, Policy, Regions, Settings, Stamp, Subset};
 
 use super::{Call, FenixLife, MEMBERS, Step};
 use crate::chance::{self, Chance, hash};
@@ -204,6 +204,14 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// How many ranks may be lost, whichever they are.
+    fn tolerated(&self) -> usize {
+        match self.life.policy {
+            Policy::ReedSolomon { k, .. } => (k as usize).min(self.groups.len() - 2).max(1),
+            Policy::Copy { .. } | Policy::Parity { .. } => 1,
+        }
+    }
+
     fn restore(&mut self, trouble: &Trouble, tally: &mut Tally) -> Checked {
         let kept_before = self.kept_by_all();
         let committed = &self.committed.clone();
@@ -244,7 +252,7 @@ impl<'a> Job<'a> {
         let lost_before = self.lost.len();
         if outcome.all_ok() && !is_unknown.into_inner() {
             self.lost.clear();
-        } else if lost_before <= 1 && !outcome.troubled {
+        } else if lost_before <= self.tolerated() && !outcome.troubled {
             return Err(Finding(format!(
                 "the loss of ranks {:?} cannot be made good:\n  {}",
                 self.lost,

@@ -35,7 +35,7 @@ impl Generation {
                 Scheme::Single => losses == 0,
                 Scheme::Xor => losses <= 1,
                 Scheme::ReedSolomon { k } => losses <= k,
-                Scheme::Partner { replicas } => (0..set.len()).filter(is_lost).all(|place| {
+                Scheme::Copies { replicas } => (0..set.len()).filter(is_lost).all(|place| {
                     let mut holders = (1..=replicas).map(|distance| place + distance);
                     holders.any(|holder| !is_lost(&holder))
                 }),

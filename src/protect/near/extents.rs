@@ -1,70 +1,69 @@
-//! Where the bytes of a rank lie, told to the other ranks of its node so that they can open the files
-//! themselves.
+//! Where the bytes of a rank lie: what it tells the other ranks of its node, so that they can open the files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::flow::Part;
-use super::sums::Sums;
+use super::super::Part;
+use super::super::sums::Sums;
 use crate::storage::place::Identity;
 use crate::wire::{put, take};
 
 /// Both streams of a rank.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reach {
-    pub(super) data: Stream,
-    pub(super) payload: Stream,
+pub(crate) struct FileExtents {
+    pub(crate) data: StreamExtents,
+    pub(crate) redundancy: StreamExtents,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stream {
-    pub(super) length: u64,
+pub(crate) struct StreamExtents {
+    pub(crate) length: u64,
     /// Whether the rank wants to know checksums.
-    pub(super) summed: bool,
+    pub(crate) summed: bool,
     /// In order, without gaps; no checksum goes beyond one of them.
-    pub(super) extents: Vec<Extent>,
+    pub(crate) extents: Vec<Extent>,
 }
 
 /// Bytes of a stream that lie in one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// In the stream.
-    pub(super) start: u64,
-    pub(super) length: u64,
+    pub(crate) start: u64,
+    pub(crate) length: u64,
     /// In the file.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// It is lost, and to be written.
-    pub(super) is_new: bool,
-    pub(super) file: Identity,
+    pub(crate) is_new: bool,
+    pub(crate) file: Identity,
     /// An absolute one.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Extent {
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.start + self.length
     }
 }
 
-impl Stream {
-    pub(super) fn sums(&self) -> Option<Sums> {
+impl StreamExtents {
+    pub(crate) fn sums(&self) -> Option<Sums> {
         let starts = self.extents.iter().map(|extent| extent.start);
         self.summed.then(|| Sums::new(self.length, starts))
     }
 }
 
-impl Reach {
-    pub(super) fn part(&self, part: Part) -> &Stream {
+impl FileExtents {
+    pub(crate) fn part(&self, part: Part) -> &StreamExtents {
         match part {
             Part::Data => &self.data,
-            Part::Payload => &self.payload,
+            Part::Redundancy => &self.redundancy,
         }
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for stream in [&self.data, &self.payload] {
+        for stream in [&self.data, &self.redundancy] {
             let extents = stream.extents.len() as u64;
             put(&mut bytes, &[stream.length, stream.summed.into(), extents]);
             for extent in &stream.extents {
@@ -85,17 +84,17 @@ impl Reach {
         bytes
     }
 
-    /// `None` if it is not what [`Reach::to_bytes`] gave.
-    pub(super) fn from_bytes(mut bytes: &[u8]) -> Option<Reach> {
+    /// `None` if it is not what [`FileExtents::to_bytes`] gave.
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<FileExtents> {
         let data = take_stream(&mut bytes)?;
-        let payload = take_stream(&mut bytes)?;
-        Some(Reach { data, payload })
+        let redundancy = take_stream(&mut bytes)?;
+        Some(FileExtents { data, redundancy })
     }
 }
 
-fn take_stream(bytes: &mut &[u8]) -> Option<Stream> {
+fn take_stream(bytes: &mut &[u8]) -> Option<StreamExtents> {
     let [length, summed, extents] = take(bytes)?;
-    Some(Stream {
+    Some(StreamExtents {
         length,
         summed: summed != 0,
         extents: (0..extents)
@@ -135,22 +134,22 @@ mod tests {
             },
             path: "/a/b".into(),
         };
-        let reach = Reach {
-            data: Stream {
+        let told = FileExtents {
+            data: StreamExtents {
                 length: 14,
                 summed: true,
                 extents: vec![extent(0, false), extent(7, true)],
             },
-            payload: Stream {
+            redundancy: StreamExtents {
                 length: 0,
                 summed: false,
                 extents: Vec::new(),
             },
         };
-        let bytes = reach.to_bytes();
-        assert_eq!(Reach::from_bytes(&bytes), Some(reach));
+        let bytes = told.to_bytes();
+        assert_eq!(FileExtents::from_bytes(&bytes), Some(told));
         for length in 0..bytes.len() {
-            assert_eq!(Reach::from_bytes(&bytes[..length]), None);
+            assert_eq!(FileExtents::from_bytes(&bytes[..length]), None);
         }
     }
 }

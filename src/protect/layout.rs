@@ -1,10 +1,7 @@
-//! Where the parts of a set lie: which rank holds which block of a stripe, and which copy.
+//! Where the parts of a set lie: which rank holds which chunk of a stripe, and which copy.
 //!
-//! XOR and RS cut the files of each rank, seen as one, into chunks of equal length. Stripe `s` has one
-//! chunk of every rank: `k` of them hold parity, the others data. XOR is the case `k == 1` with all
-//! coefficients 1.
-
-use super::flow::{Part, Place};
+//! XOR and RS cut the data of each rank into chunks of equal length. Stripe `s` has one chunk of every rank: `k` of
+//! them hold parity, the others data. XOR is the case `k == 1` with all coefficients 1.
 
 /// The stripes of a set under XOR or RS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +9,7 @@ pub(super) struct Stripes {
     pub(super) ranks: usize,
     /// Parity chunks in each stripe.
     pub(super) k: usize,
-    /// Length of a chunk.
+    /// Bytes in a chunk.
     pub(super) chunk: u64,
 }
 
@@ -42,48 +39,27 @@ impl Stripes {
         let skipped = if stripe > rank { self.k } else { wrapped };
         Role::Data(stripe - skipped)
     }
-
-    pub(super) fn place(&self, rank: usize, role: Role) -> Place {
-        let (part, index) = match role {
-            Role::Data(index) => (Part::Data, index),
-            Role::Parity(row) => (Part::Payload, row),
-        };
-        Place {
-            rank,
-            part,
-            offset: index as u64 * self.chunk,
-        }
-    }
 }
 
-/// The copies of a set under PARTNER: each rank holds the bytes of its left neighbours, nearest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Copies {
+/// The copies of a set: each rank holds the data of its left neighbours, nearest first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copies<'a> {
     pub(super) replicas: usize,
-    /// Bytes of the files of each rank.
-    pub(super) bytes: Vec<u64>,
+    /// Bytes of data of each rank.
+    pub(super) lengths: &'a [u64],
 }
 
-impl Copies {
-    /// The rank that holds the copy of `owner` at this distance.
-    pub(super) fn holder(&self, owner: usize, distance: usize) -> usize {
-        (owner + distance) % self.bytes.len()
+impl<'a> Copies<'a> {
+    /// The rank that holds the copy of `owner` at this distance, and at which offset.
+    pub(super) fn place(&self, owner: usize, distance: usize) -> (usize, u64) {
+        let holder = (owner + distance) % self.lengths.len();
+        (holder, self.held(holder).take(distance - 1).sum())
     }
 
-    /// Where that copy lies.
-    pub(super) fn place(&self, owner: usize, distance: usize) -> Place {
-        let rank = self.holder(owner, distance);
-        Place {
-            rank,
-            part: Part::Payload,
-            offset: self.lengths(rank).take(distance - 1).sum(),
-        }
-    }
-
-    /// Lengths of the copies that `holder` has, in their order.
-    pub(super) fn lengths(&self, holder: usize) -> impl Iterator<Item = u64> {
-        let ranks = self.bytes.len();
-        (1..=self.replicas).map(move |distance| self.bytes[(holder + ranks - distance) % ranks])
+    /// Bytes of the copies that `holder` has, in their order.
+    pub(super) fn held(self, holder: usize) -> impl Iterator<Item = u64> + use<'a> {
+        let ranks = self.lengths.len();
+        (1..=self.replicas).map(move |distance| self.lengths[(holder + ranks - distance) % ranks])
     }
 }
 
@@ -120,15 +96,11 @@ mod tests {
     fn copies_lie_one_after_the_other() {
         let copies = Copies {
             replicas: 2,
-            bytes: vec![5, 7, 0, 3],
+            lengths: &[5, 7, 0, 3],
         };
-        let place = |owner, distance| {
-            let place = copies.place(owner, distance);
-            (place.rank, place.offset)
-        };
-        assert_eq!(place(0, 1), (1, 0));
-        assert_eq!(place(3, 2), (1, 5));
-        assert_eq!(place(1, 2), (3, 0));
-        assert_eq!(copies.lengths(1).collect::<Vec<_>>(), [5, 3]);
+        assert_eq!(copies.place(0, 1), (1, 0));
+        assert_eq!(copies.place(3, 2), (1, 5));
+        assert_eq!(copies.place(1, 2), (3, 0));
+        assert_eq!(copies.held(1).collect::<Vec<_>>(), [5, 3]);
     }
 }

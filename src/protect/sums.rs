@@ -1,8 +1,8 @@
 //! Checksums of streams that are not read from front to back.
 //!
-//! Bytes come from several places of a stream at the same time, and some of them are summed up by other
-//! ranks. So each stretch that came in order has a checksum of its own, and those of a file are joined at
-//! the end. No stretch goes from one file to the next.
+//! Blocks come from several places of a stream in turn, and other ranks compute checksums of some of them. So each stretch
+//! of consecutive blocks has a checksum of its own, and those of a file are combined at the end. No stretch crosses a
+//! file boundary.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,30 +10,30 @@ use std::ops::Range;
 use crc32fast::Hasher;
 
 /// CRC-32 of each stretch of a stream.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     length: u64,
     /// Where files begin and end, in order.
     bounds: Vec<u64>,
     /// By their start. None reaches into the next.
-    stretches: BTreeMap<u64, Stretch>,
+    stretches: BTreeMap<u64, SummedStretch>,
 }
 
-struct Stretch {
+struct SummedStretch {
     end: u64,
     hasher: Hasher,
 }
 
-/// A stretch that another rank has summed up.
+/// The checksum of a stretch, computed by another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) checksum: u32,
+pub(crate) struct Sum {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) checksum: u32,
 }
 
 impl Sums {
     /// For a stream of `length` bytes, cut at `bounds` (in any order).
-    pub(super) fn new(length: u64, bounds: impl IntoIterator<Item = u64>) -> Sums {
+    pub(crate) fn new(length: u64, bounds: impl IntoIterator<Item = u64>) -> Sums {
         let mut bounds: Vec<u64> = bounds.into_iter().filter(|&at| at < length).collect();
         bounds.push(length);
         bounds.sort_unstable();
@@ -45,8 +45,8 @@ impl Sums {
         }
     }
 
-    /// Takes in bytes of the stream. What was taken in before, and what lies behind the end, is ignored.
-    pub(super) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
+    /// Adds bytes of the stream. Bytes that were added before, and those behind the end, are ignored.
+    pub(crate) fn add(&mut self, mut offset: u64, mut bytes: &[u8]) {
         while !bytes.is_empty() && offset < self.length {
             let free_until = self.next_after(offset);
             let before = self.stretches.range_mut(..=offset).next_back();
@@ -68,7 +68,7 @@ impl Sums {
                     let mut hasher = Hasher::new();
                     hasher.update(here);
                     let end = offset + length;
-                    self.stretches.insert(offset, Stretch { end, hasher });
+                    self.stretches.insert(offset, SummedStretch { end, hasher });
                 }
             }
             bytes = rest;
@@ -84,15 +84,16 @@ impl Sums {
         stretch.map_or(bound, |(&start, _)| start.min(bound))
     }
 
-    /// Takes in a stretch that another rank has summed up.
-    pub(super) fn insert(&mut self, sum: Sum) {
+    /// Adds a stretch whose checksum another rank has computed.
+    pub(crate) fn insert(&mut self, sum: Sum) {
         let hasher = Hasher::new_with_initial_len(sum.checksum, sum.end - sum.start);
         let end = sum.end;
-        self.stretches.insert(sum.start, Stretch { end, hasher });
+        self.stretches
+            .insert(sum.start, SummedStretch { end, hasher });
     }
 
-    /// What was taken in.
-    pub(super) fn sums(&self) -> impl Iterator<Item = Sum> {
+    /// All stretches.
+    pub(crate) fn sums(&self) -> impl Iterator<Item = Sum> {
         self.stretches.iter().map(|(&start, stretch)| Sum {
             start,
             end: stretch.end,
@@ -100,8 +101,8 @@ impl Sums {
         })
     }
 
-    /// What has not been taken in yet.
-    pub(super) fn missing(&self) -> Vec<Range<u64>> {
+    /// The ranges that were not added yet.
+    pub(crate) fn missing(&self) -> Vec<Range<u64>> {
         let ends = self.stretches.values().map(|stretch| stretch.end);
         let starts = self.stretches.keys().copied().chain([self.length]);
         let gaps = std::iter::once(0).chain(ends).zip(starts);
@@ -110,12 +111,12 @@ impl Sums {
             .collect()
     }
 
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.stretches.is_empty()
     }
 
     /// The checksum of a range that begins and ends at bounds.
-    pub(super) fn of(&self, range: Range<u64>) -> u32 {
+    pub(crate) fn of(&self, range: Range<u64>) -> u32 {
         let mut sum = Hasher::new();
         for stretch in self.stretches.range(range).map(|(_, stretch)| stretch) {
             sum.combine(&stretch.hasher);
@@ -125,7 +126,7 @@ impl Sums {
 }
 
 /// The checksum of stretches that follow each other, from the checksum and length of each.
-pub(super) fn joined(stretches: impl Iterator<Item = (u32, u64)>) -> u32 {
+pub(crate) fn joined(stretches: impl Iterator<Item = (u32, u64)>) -> u32 {
     let mut sum = Hasher::new();
     for (checksum, length) in stretches {
         sum.combine(&Hasher::new_with_initial_len(checksum, length));

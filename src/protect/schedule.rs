@@ -1,0 +1,192 @@
+//! Schedules: which blocks of which flows are under way at the same time.
+//!
+//! All ranks walk through the same steps; a step has one block of each of some flows.
+
+use super::plan::{Chunk, Flow, Workers};
+
+/// What a rank reads in a step: small enough for a processor's cache, large enough for a network.
+const STEP: u64 = 256 << 10;
+/// Shorter blocks cost more than they are worth.
+const SHORTEST: u64 = 32 << 10;
+
+/// What may be used to carry out flows; the same on all ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of a block, if they are not left to the schedule.
+    pub(crate) block: Option<u64>,
+    /// Bytes of all blocks that a rank holds; blocks are shortened to fit. Without a budget they keep their length.
+    pub(crate) budget: Option<u64>,
+    /// Steps that a rank starts before it waits for what others send it for the first of them.
+    pub(crate) ahead: usize,
+    /// Whether ranks of one node may open each other's files.
+    pub(crate) near: bool,
+}
+
+/// The blocks of some flows from `start` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    pub(super) flow: usize,
+    start: u64,
+    block: u64,
+    index: usize,
+}
+
+impl Cut {
+    /// The block of a chunk; empty where the chunk has ended.
+    pub(super) fn of(&self, chunk: &Chunk) -> Chunk {
+        Chunk {
+            offset: chunk.offset + self.start,
+            length: self.block.min(chunk.length.saturating_sub(self.start)),
+            ..*chunk
+        }
+    }
+
+    pub(super) fn all(&self, chunks: &[Chunk]) -> Vec<(usize, Chunk)> {
+        let blocks = chunks.iter().map(|chunk| self.of(chunk)).enumerate();
+        blocks.filter(|(_, block)| block.length > 0).collect()
+    }
+
+    /// Which of some ranks computes this block.
+    pub(super) fn worker(&self, ranks: &[usize]) -> usize {
+        ranks[(self.index + self.flow) % ranks.len()]
+    }
+}
+
+/// Hands out the steps one after the other.
+pub(super) struct Schedule {
+    pub(super) flows: Vec<Flow>,
+    block: u64,
+    /// Flows in each step.
+    width: usize,
+    /// The first flow of the next step, and which of its blocks is next.
+    next: (usize, usize),
+}
+
+impl Schedule {
+    /// Takes as many flows and as long blocks as the budget allows, first fewer flows, then shorter blocks.
+    pub(super) fn new(flows: Vec<Flow>, limits: Limits) -> Schedule {
+        let longest = flows.iter().map(Flow::length).max().unwrap_or(0);
+        let block = limits.block.unwrap_or_else(|| usual_block(&flows));
+        let mut schedule = Schedule {
+            block: block.max(1),
+            width: flows.len().max(1),
+            flows,
+            next: (0, 0),
+        };
+        let Some(budget) = limits.budget else {
+            return schedule;
+        };
+        schedule.block = schedule.block.min(longest).max(1);
+        let underway = limits.ahead as u64 + 1;
+        while schedule.memory(underway) > budget && schedule.width > 1 {
+            schedule.width = schedule.width.div_ceil(2);
+        }
+        while schedule.memory(underway) > budget && schedule.block > 1 {
+            schedule.block = schedule.block.div_ceil(2);
+        }
+        schedule
+    }
+
+    /// Bytes that the busiest rank needs for the blocks of the steps under way.
+    fn memory(&self, underway: u64) -> u64 {
+        let groups = self.flows.chunks(self.width);
+        let busiest = groups.filter_map(|group| blocks_of_ranks(group, underway).into_iter().max());
+        busiest.max().unwrap_or(0) * self.block
+    }
+
+    pub(super) fn next_step(&mut self) -> Option<Vec<Cut>> {
+        while self.next.0 < self.flows.len() {
+            let (first, index) = self.next;
+            let cuts = self.cuts(first, index);
+            if !cuts.is_empty() {
+                self.next.1 += 1;
+                return Some(cuts);
+            }
+            self.next = (first + self.width, 0);
+        }
+        None
+    }
+
+    /// The cuts of the first steps, one more than `ahead`.
+    pub(super) fn first_steps(&self, ahead: usize) -> impl Iterator<Item = Cut> {
+        let steps = (0..=ahead).map(|index| self.cuts(0, index));
+        steps.take_while(|cuts| !cuts.is_empty()).flatten()
+    }
+
+    fn cuts(&self, first: usize, index: usize) -> Vec<Cut> {
+        let start = index as u64 * self.block;
+        let flows = first..self.flows.len().min(first + self.width);
+        let reached = flows.filter(|flow| start < self.flows[*flow].length());
+        let cut = |flow| Cut {
+            flow,
+            start,
+            block: self.block,
+            index,
+        };
+        reached.map(cut).collect()
+    }
+}
+
+/// How many blocks pass through a rank at the same time at most: those that it receives to compute with, and those
+/// that it computes for others.
+pub(crate) fn passing_blocks(flows: &[Flow], limits: Limits, rank: usize) -> usize {
+    let block = limits.block.unwrap_or(1).max(1);
+    let longest = flows.iter().map(Flow::length).max().unwrap_or(0);
+    let steps = usize::try_from(longest.div_ceil(block)).unwrap_or(usize::MAX);
+    // Workers take turns, so that steps repeat after as many as there are ranks.
+    let turns = flows.iter().map(|flow| flow.sources.len()).max();
+    let most = (0..steps.min(turns.unwrap_or(0))).map(|index| {
+        let flows = flows.iter().enumerate();
+        let passing = flows.map(|(number, flow)| match &flow.workers {
+            Workers::AtTargets if flow.is_copy() => 0,
+            Workers::AtTargets => {
+                let is_target = flow.targets.iter().any(|target| target.rank == rank);
+                usize::from(is_target) * flow.sources.len()
+            }
+            Workers::InTurn(ranks) => {
+                let is_worker = ranks[(index + number) % ranks.len()] == rank;
+                usize::from(is_worker) * (flow.sources.len() - 1 + flow.targets.len())
+            }
+        });
+        passing.sum::<usize>()
+    });
+    most.max().unwrap_or(0) * steps.min(limits.ahead.saturating_add(1))
+}
+
+/// Such that the busiest rank reads about [`STEP`] bytes when all flows go in one step.
+fn usual_block(flows: &[Flow]) -> u64 {
+    let mut reads = vec![0; ranks_of(flows)];
+    let sources = flows.iter().flat_map(|flow| &flow.sources);
+    sources.for_each(|source| reads[source.rank] += 1);
+    let most = reads.into_iter().max().unwrap_or(0);
+    (STEP / most.max(1)).max(SHORTEST)
+}
+
+/// Blocks that each rank holds while the flows of a step are under way, times the steps that are.
+fn blocks_of_ranks(group: &[Flow], underway: u64) -> Vec<u64> {
+    let mut blocks = vec![0; ranks_of(group)];
+    for (number, flow) in group.iter().enumerate() {
+        let sources = flow.sources.len() as u64;
+        let mut add = |rank: usize, more: u64| blocks[rank] += more;
+        let held = flow.sources.iter().map(|source| source.rank);
+        held.for_each(|rank| add(rank, underway));
+        let targets = flow.targets.iter().map(|target| target.rank);
+        match &flow.workers {
+            Workers::AtTargets => targets.for_each(|rank| add(rank, underway * sources + 1)),
+            Workers::InTurn(workers) => {
+                targets.for_each(|rank| add(rank, underway));
+                let worker = workers[number % workers.len()];
+                add(worker, underway * (sources + flow.targets.len() as u64));
+            }
+        }
+    }
+    blocks
+}
+
+/// One more than the highest rank that takes part. Workers are sources.
+fn ranks_of(flows: &[Flow]) -> usize {
+    let chunks = flows
+        .iter()
+        .flat_map(|flow| flow.sources.iter().chain(&flow.targets));
+    chunks.map(|chunk| chunk.rank + 1).max().unwrap_or(0)
+}

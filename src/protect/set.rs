@@ -1,0 +1,171 @@
+//! The ranks that protect each other, and how their messages are told from others.
+//!
+//! Sets are chosen by failure groups (`failure_groups`), by the numbers of ranks (`separation`), or by a placement in
+//! failure domains (`placed`).
+
+mod failure_groups;
+pub(crate) mod placed;
+mod separation;
+
+use std::sync::Arc;
+
+pub(crate) use failure_groups::{by_failure_group, number_sets, part, part_in_order};
+pub(crate) use separation::{Spacing, pair};
+
+use super::{Error, Geometry, Result, Scheme};
+use crate::comm::{self, Buffer, Comm, Tag, Underway};
+
+/// The ranks of a set by their positions in it, which order stripes and copies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Set {
+    ranks: Vec<usize>,
+    mine: usize,
+    scheme: Scheme,
+}
+
+impl Set {
+    /// The set in which `rank` is one of `ranks`.
+    pub(crate) fn new(ranks: Vec<usize>, rank: usize, scheme: Scheme) -> Result<Set> {
+        scheme.check(ranks.len())?;
+        let mine = ranks.iter().position(|member| *member == rank);
+        Ok(Set {
+            mine: mine.ok_or(Error::Broken("a rank is not in its own set"))?,
+            ranks,
+            scheme,
+        })
+    }
+
+    /// All ranks of a communicator, if they mean the same by it: the scheme, and whatever else `numbers` says.
+    ///
+    /// # Collective
+    /// Called by all ranks of `comm`; all return the same verdict.
+    pub(crate) fn form<C: Comm>(comm: &C, scheme: Scheme, numbers: &[u64]) -> Result<Set> {
+        let same = comm::is_same(comm, &[&scheme.numbers(), numbers].concat())?;
+        if !same {
+            let what = "they do not form a set with the same scheme and numbers";
+            return Err(Error::Mismatch(what.into()));
+        }
+        scheme.check(comm.size())?;
+        Ok(Set::whole(comm, scheme))
+    }
+
+    /// All ranks of a communicator.
+    pub(crate) fn whole<C: Comm>(comm: &C, scheme: Scheme) -> Set {
+        Set {
+            ranks: (0..comm.size()).collect(),
+            mine: comm.rank(),
+            scheme,
+        }
+    }
+
+    pub(crate) fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// The position of this rank.
+    pub(crate) fn mine(&self) -> usize {
+        self.mine
+    }
+
+    pub(crate) fn rank(&self, position: usize) -> usize {
+        self.ranks[position]
+    }
+
+    /// The other positions.
+    pub(crate) fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let mine = self.mine;
+        (0..self.size()).filter(move |position| *position != mine)
+    }
+
+    /// For data of these lengths, by position.
+    pub(crate) fn geometry(&self, lengths: Vec<u64>) -> Result<Geometry> {
+        Geometry::new(self.scheme, lengths)
+    }
+}
+
+/// Messages of a set. Those who use a communicator at the same time have different tags.
+pub(crate) struct Channel<'a, C> {
+    pub(crate) comm: &'a C,
+    pub(crate) set: &'a Set,
+    /// The next one is used too.
+    pub(crate) tag: Tag,
+}
+
+impl<C: Comm> Channel<'_, C> {
+    /// Starts messages to and from positions, with the tag or the next.
+    pub(super) fn start<B: Buffer>(
+        &self,
+        next: Tag,
+        mut sends: Vec<(usize, Arc<B>)>,
+        mut recvs: Vec<(usize, B)>,
+    ) -> comm::Result<C::Underway<B>> {
+        let to = sends.iter_mut().map(|(position, _)| position);
+        let from = recvs.iter_mut().map(|(position, _)| position);
+        to.chain(from)
+            .for_each(|position| *position = self.set.rank(*position));
+        self.comm.start(self.tag + next, sends, recvs)
+    }
+
+    /// Sends `bytes` to all other ranks of the set and receives messages of the given lengths from them.
+    pub(crate) fn exchange(
+        &self,
+        bytes: Vec<u8>,
+        length: impl Fn(usize) -> usize,
+    ) -> comm::Result<Exchange<C>> {
+        let own = Arc::new(bytes);
+        let sends = self.set.others().map(|to| (to, own.clone()));
+        let recvs = self.set.others().map(|from| (from, vec![0; length(from)]));
+        let underway = self.start(0, sends.collect(), recvs.collect())?;
+        let mine = self.set.mine();
+        Ok(Exchange {
+            underway,
+            own,
+            mine,
+        })
+    }
+}
+
+/// A message of each rank of a set to all others, under way.
+pub(crate) struct Exchange<C: Comm> {
+    underway: C::Underway<Vec<u8>>,
+    own: Arc<Vec<u8>>,
+    mine: usize,
+}
+
+impl<C: Comm> Exchange<C> {
+    pub(crate) fn is_done(&mut self) -> bool {
+        self.underway.is_done()
+    }
+
+    /// The messages of all ranks, by position.
+    pub(crate) fn finish(self) -> comm::Result<Vec<Vec<u8>>> {
+        let mut messages = self.underway.finish()?;
+        messages.insert(self.mine, Arc::unwrap_or_clone(self.own));
+        Ok(messages)
+    }
+}
+
+/// Whether all ranks of a communicator run on one node.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn on_one_node<C: Comm>(comm: &C) -> comm::Result<bool> {
+    comm::is_same(comm, &[comm.node()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_without_its_rank_is_an_error() {
+        let scheme = Scheme::Copies { replicas: 1 };
+        let refused = |ranks: &[usize], rank| Set::new(ranks.to_vec(), rank, scheme).is_err();
+        assert!(refused(&[1, 2], 0) && refused(&[], 0) && refused(&[0], 0));
+        assert!(!refused(&[1, 0], 0));
+    }
+}

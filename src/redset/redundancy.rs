@@ -1,0 +1,144 @@
+//! The redundancy that a rank holds, in a file behind its header.
+
+use super::access::Access;
+use super::member::{absolute, bad, in_blocks};
+use super::{Error, Result};
+use crate::protect::near::{Extent, StreamExtents};
+use crate::protect::sums::Sums;
+use crate::storage::block_file::BlockFile;
+use crate::storage::file::sync;
+use crate::storage::place::{Owner, Place};
+
+/// The redundancy that a rank holds, in a file behind a header of `header` bytes.
+pub(super) struct RedundancyStream {
+    place: Place,
+    header: u64,
+    /// Lengths of the parity chunks or copies in it.
+    pieces: Vec<u64>,
+    file: Option<BlockFile>,
+    /// Created by this process, to be written.
+    is_new: bool,
+    pub(super) sums: Option<Sums>,
+}
+
+impl RedundancyStream {
+    /// To be read or, after [`RedundancyStream::begin`], written.
+    pub(super) fn new(
+        place: Place,
+        header: u64,
+        pieces: Vec<u64>,
+        checksums: bool,
+    ) -> RedundancyStream {
+        let length = pieces.iter().sum();
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece;
+            Some(*end)
+        });
+        RedundancyStream {
+            sums: checksums.then(|| Sums::new(length, ends)),
+            place,
+            header,
+            pieces,
+            file: None,
+            is_new: false,
+        }
+    }
+
+    /// Creates the file; it belongs to the heir, if there is one.
+    pub(super) fn begin(&mut self, access: Access, heir: Option<Owner>) -> Result<()> {
+        let length = self.header + self.pieces.iter().sum::<u64>();
+        let fd = access.create(&self.place, heir)?;
+        self.file = Some(BlockFile::growing(fd, length));
+        self.is_new = true;
+        Ok(())
+    }
+
+    pub(super) fn extents(&self) -> Result<StreamExtents> {
+        let (file, path) = (self.place.identity()?, absolute(&self.place));
+        let mut length = 0;
+        let extent = |piece: &u64| {
+            let start = length;
+            length += piece;
+            Extent {
+                start,
+                length: *piece,
+                offset: self.header + start,
+                is_new: self.is_new,
+                file,
+                path: path.clone(),
+            }
+        };
+        let pieces = self.pieces.iter().filter(|piece| **piece > 0);
+        Ok(StreamExtents {
+            extents: pieces.map(extent).collect(),
+            summed: self.sums.is_some(),
+            length,
+        })
+    }
+
+    pub(super) fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => BlockFile::existing(self.place.open_read()?),
+        };
+        let file = self.file.insert(file);
+        let got = file.read_at(self.header + offset, block);
+        let got = got.map_err(|error| bad(&self.place, error))?;
+        if got < block.len() {
+            return Err(bad(&self.place, "it is too short"));
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, block);
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
+        let file = self.file.as_mut();
+        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
+        let written = file.write_at(self.header + offset, block);
+        written.map_err(|error| bad(&self.place, error))?;
+        if let Some(sums) = &mut self.sums {
+            sums.add(offset, block);
+        }
+        Ok(())
+    }
+
+    /// The checksum of each parity chunk or copy, once all of them were read or written.
+    pub(super) fn checksums(&self) -> Vec<u32> {
+        let Some(sums) = &self.sums else {
+            return Vec::new();
+        };
+        let mut start = 0;
+        let piece = |length: &u64| {
+            let range = start..start + length;
+            start = range.end;
+            sums.of(range)
+        };
+        self.pieces.iter().map(piece).collect()
+    }
+
+    pub(super) fn read_rest(&mut self) -> Result<()> {
+        for range in self.sums.iter().flat_map(Sums::missing).collect::<Vec<_>>() {
+            in_blocks(range, |offset, block| self.read(offset, block))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_used(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| !sums.is_untouched())
+    }
+
+    /// Writes the header, which must have the length given to `new`, and syncs the file.
+    pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
+        if header.len() as u64 != self.header {
+            return Err(Error::Broken("a header has outgrown its place"));
+        }
+        let file = self.file.as_mut();
+        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
+        let settled = file.write_at(0, header).and_then(|()| sync(file));
+        settled.map_err(|error| bad(&self.place, error))?;
+        self.file = None;
+        Ok(())
+    }
+}
