@@ -193,10 +193,11 @@ int Fenix_Finalize(void);
  *
  * `start_time_stamp` is the time stamp of the first commit, `depth` how many snapshots are kept besides the latest (-1:
  * all). `policy_value` of FENIX_DATA_POLICY_IN_MEMORY_RAID is {1, rank separation}: another rank keeps a copy, or
- * {5, rank separation, set size}: sets of ranks keep parity. If the environment variable STANCHION_TOPOLOGY is set, the
- * sets are placed by the failure domains that it names, as with STANCHION_FENIX_POLICY_PLACED of stanchion.h; the rank
- * separation is then ignored. A group that existed keeps its sets, its members and the snapshots that all surviving
- * ranks hold; new ranks get theirs by Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
+ * {5, rank separation, set size}: sets of ranks keep parity. That of STANCHION_FENIX_POLICY_RS of stanchion.h is
+ * {rank separation, set size, k}: any k ranks of a set may be lost. If the environment variable STANCHION_TOPOLOGY is
+ * set, the sets are placed by the failure domains that it names, as with STANCHION_FENIX_POLICY_PLACED of stanchion.h;
+ * the rank separation is then ignored. A group that existed keeps its sets, its members and the snapshots that all
+ * surviving ranks hold; new ranks get theirs by Fenix_Data_member_restore. `flag` gets the return code; it may be NULL.
  *
  * # Returns
  * 0; FENIX_ERROR_INVALID_TIMESTAMP, FENIX_ERROR_INVALID_DEPTH; FENIX_ERROR_GROUP_CREATE if the policy is impossible
@@ -215,7 +216,8 @@ int Fenix_Data_group_create(int group_id,
 
 /**
  * Gets how the group is protected, as Fenix_Data_group_create was told: `policy_value` gets {1, rank separation} or
- * {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2} or {5, set size}; `flag` gets 1.
+ * {5, rank separation, set size}, with STANCHION_FENIX_POLICY_PLACED {1, 2}, {5, set size} or {6, set size, k}, with
+ * STANCHION_FENIX_POLICY_RS {rank separation, set size, k}; `flag` gets 1.
  */
 int Fenix_Data_group_get_redundancy_policy(int group_id, int *policy_name, void *policy_value, int *flag);
 

@@ -145,13 +145,19 @@ typedef int (*fdp_scenario_cb)(const char* const* domains, size_t count, int los
 
 /** Its policy_value. */
 typedef struct {
-  int mode;         /**< 1: another rank keeps a copy; 5: sets of ranks keep parity */
-  int set_size;     /**< of mode 5, at least 3; ignored by mode 1 */
+  int mode;         /**< 1: another rank keeps a copy; 5: sets of ranks keep parity; 6: sets keep Reed-Solomon parity */
+  int set_size;     /**< of mode 5, at least 3; of mode 6, at least k + 2; mode 1 does not look at it */
   const char* path; /**< where this rank is, as for fdp_create; NULL: from STANCHION_TOPOLOGY or the host's name */
   int k;            /**< of mode 6: how many ranks of a set may be lost; other modes do not look at it */
 } stanchion_fenix_placed;
 
-/* ======== Library =
+/* A policy_name of Fenix_Data_group_create: sets of ranks keep Reed-Solomon parity, and any k ranks of a set may be
+ * lost. Its policy_value is an array of int: {rank separation, set size, k}; the set size is at least k + 2. */
+#define STANCHION_FENIX_POLICY_RS 114
+
+/* ======== Library ========
+ * Version, errors and messages. */
+
 /**
  * Returns the version of the library, such as "0.1.0". The string lives forever.
  */
