@@ -51,7 +51,7 @@ fn lengths_that_only_senders_know() {
     assert_eq!(came, [bytes(left, 10 + left)]);
 }
 
-/// With the first chunk limit there is one chunk to a message; the last one never applies.
+/// Whole and in chunks; a limit beyond that of MPI is none.
 fn messages_to_all_ranks_and_to_itself_arrive() {
     for chunk in [1 << 30, 64, usize::MAX] {
         let comm = MpiComm::private(world()).unwrap().with_chunk(chunk);
@@ -87,7 +87,7 @@ fn what_is_under_way_tells_when_it_is_done() {
 }
 
 fn requests_that_are_dropped_are_waited_for() {
-    let comm = private();
+    let comm = MpiComm::private(world()).unwrap();
     let (left, right) = neighbours(&comm);
     let own = Arc::new(bytes(comm.rank(), LONG));
     let sends = vec![(right, own.clone())];
