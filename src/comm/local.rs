@@ -21,7 +21,7 @@ mod sparse;
 mod world;
 
 pub use schedule::{End, Ended, RankSchedule, Turn};
-use schedule::{Turns, end_of};
+use schedule::{ScheduleRun, end_of};
 use world::{Address, Contributions, World};
 
 /// Marks its rank as gone when its thread ends, by return or by panic.
@@ -85,7 +85,7 @@ pub fn run_scheduled<T: Send>(
     schedule: &RankSchedule,
     f: impl Fn(LocalComm) -> T + Sync,
 ) -> Ended<T> {
-    let turns = Turns::new(schedule, nodes.len());
+    let turns = ScheduleRun::new(schedule, nodes.len());
     let world = Arc::new(World::new(nodes, Some(turns)));
     let ranks = start_all(&world, f).into_iter().map(end_of).collect();
     let (deadlock, calls) = world.end();

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use super::schedule::{Turns, die};
+use super::schedule::{ScheduleRun, die};
 use super::{Error, Result, Tag};
 
 /// The envelope of a message; names a mailbox.
@@ -30,7 +30,7 @@ struct Mailbox {
 }
 
 /// A communicator and the number of one of its collectives.
-pub(super) type Collective = (u64, u64);
+pub(super) type CollectiveId = (u64, u64);
 
 /// Senders and their messages.
 pub(super) type Delivered = Vec<(usize, Vec<u8>)>;
@@ -68,7 +68,7 @@ impl Board {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Awaited {
     Message(Address),
-    Collective(Collective),
+    Collective(CollectiveId),
     /// More than `seen` events of a thread.
     Event {
         thread: usize,
@@ -77,11 +77,11 @@ pub(super) enum Awaited {
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct WorldState {
     mail: HashMap<Address, Mailbox>,
     /// Deliveries by communicator and receiver.
     pub(super) delivered: HashMap<(u64, usize), Delivered>,
-    boards: HashMap<Collective, Board>,
+    boards: HashMap<CollectiveId, Board>,
     /// What each thread waits for, and whether it has ended.
     waiting: Vec<Option<Awaited>>,
     gone: Vec<bool>,
@@ -90,15 +90,15 @@ pub(super) struct State {
     /// How many threads are neither waiting nor gone.
     awake: usize,
     contexts: u64,
-    /// Who waited for what when nobody could go on.
+    /// Who waited for what when no thread could proceed.
     deadlock: Option<String>,
-    turns: Option<Turns>,
+    turns: Option<ScheduleRun>,
 }
 
-impl State {
+impl WorldState {
     /// Whether a thread that awaits this can proceed.
     fn is_there(&self, awaited: &Awaited) -> bool {
-        let all_die = self.turns.as_ref().is_some_and(Turns::all_die);
+        let all_die = self.turns.as_ref().is_some_and(ScheduleRun::all_die);
         if all_die || self.deadlock.is_some() {
             return true;
         }
@@ -171,7 +171,7 @@ impl State {
     fn next_turn(&mut self, last: usize) -> Option<usize> {
         let ready: Vec<usize> = (0..self.gone.len()).filter(|t| self.is_ready(*t)).collect();
         if ready.is_empty() {
-            // If it is no deadlock, everybody has ended.
+            // Either a deadlock, or all threads have ended.
             return self.find_deadlock(last).then(|| self.next_turn(last))?;
         }
         self.turns.as_mut().map(|turns| turns.choose(last, &ready))
@@ -179,7 +179,7 @@ impl State {
 }
 
 pub(super) struct World {
-    state: Mutex<State>,
+    state: Mutex<WorldState>,
     /// One for each thread.
     news: Vec<Condvar>,
     /// The node of each thread.
@@ -188,28 +188,28 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(nodes: Vec<u64>, turns: Option<Turns>) -> World {
+    pub(super) fn new(nodes: Vec<u64>, turns: Option<ScheduleRun>) -> World {
         let size = nodes.len();
         World {
             news: (0..size).map(|_| Condvar::new()).collect(),
             nodes,
             is_scheduled: turns.is_some(),
-            state: Mutex::new(State {
+            state: Mutex::new(WorldState {
                 waiting: vec![None; size],
                 gone: vec![false; size],
                 events: vec![0; size],
                 awake: size,
                 turns,
-                ..State::default()
+                ..WorldState::default()
             }),
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// What is told of a run that has ended: the deadlock, if there was one, and how many calls each thread made.
+    /// The deadlock of a run that has ended, if there was one, and how many calls each thread made.
     pub(super) fn end(&self) -> (Option<String>, Vec<u64>) {
         let mut state = self.lock();
         let turns = state.turns.take();
@@ -249,7 +249,7 @@ impl World {
         drop(self.await_turn(thread, state));
     }
 
-    fn pass_turn(&self, last: usize, state: &mut State) {
+    fn pass_turn(&self, last: usize, state: &mut WorldState) {
         if let Some(next) = state.next_turn(last).filter(|next| *next != last) {
             self.news[next].notify_one();
         }
@@ -260,8 +260,8 @@ impl World {
     fn await_turn<'a>(
         &self,
         thread: usize,
-        mut state: MutexGuard<'a, State>,
-    ) -> MutexGuard<'a, State> {
+        mut state: MutexGuard<'a, WorldState>,
+    ) -> MutexGuard<'a, WorldState> {
         while state
             .turns
             .as_ref()
@@ -270,7 +270,7 @@ impl World {
             let woken = self.news[thread].wait(state);
             state = woken.unwrap_or_else(|e| e.into_inner());
         }
-        if state.turns.as_ref().is_some_and(Turns::all_die) {
+        if state.turns.as_ref().is_some_and(ScheduleRun::all_die) {
             drop(state);
             die();
         }
@@ -279,7 +279,7 @@ impl World {
 
     // ---- waiting ----
 
-    fn wake(&self, state: &State, thread: usize) {
+    fn wake(&self, state: &WorldState, thread: usize) {
         if state.waiting[thread].is_some() && !self.is_scheduled {
             self.news[thread].notify_one();
         }
@@ -289,8 +289,8 @@ impl World {
         &'a self,
         thread: usize,
         awaited: Awaited,
-        mut state: MutexGuard<'a, State>,
-    ) -> MutexGuard<'a, State> {
+        mut state: MutexGuard<'a, WorldState>,
+    ) -> MutexGuard<'a, WorldState> {
         state.waiting[thread] = Some(awaited);
         state.awake -= 1;
         if self.is_scheduled {
@@ -357,7 +357,7 @@ impl World {
         }
     }
 
-    fn take_now(&self, state: &mut State, address: Address) -> Option<Arc<[u8]>> {
+    fn take_now(&self, state: &mut WorldState, address: Address) -> Option<Arc<[u8]>> {
         let mailbox = state.mail.get_mut(&address)?;
         let bytes = mailbox.unreceived.pop_front()?;
         mailbox.received += 1;
@@ -365,7 +365,7 @@ impl World {
         Some(bytes)
     }
 
-    fn note_event(&self, state: &mut State, thread: usize) {
+    fn note_event(&self, state: &mut WorldState, thread: usize) {
         state.events[thread] += 1;
         if let Some(Awaited::Event { .. }) = state.waiting[thread] {
             self.wake(state, thread);
@@ -453,7 +453,7 @@ impl World {
     /// Contributes `mine` as `rank` of `members` and returns what `join`, called once, makes of all contributions.
     pub(super) fn meet(
         &self,
-        key: Collective,
+        key: CollectiveId,
         (members, rank): (&Arc<[usize]>, usize),
         mine: &[u8],
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,

@@ -1,4 +1,4 @@
-//! The user's datatypes: how far apart the elements of a buffer are, and how they are packed.
+//! The user's datatypes: extents, packing and unpacking.
 
 use std::ffi::c_int;
 
@@ -7,7 +7,7 @@ use mpi_sys::{self as ffi, MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype};
 use super::{MAX_CHUNK, MpiComm, bytes_type, check, check_running, is_running};
 use crate::comm::{Error, Result};
 
-/// A datatype that the user may free meanwhile.
+/// A datatype of the user that stays valid after the user frees it.
 pub struct Datatype {
     handle: MPI_Datatype,
     /// A duplicate of the user's; predefined ones need none.
@@ -78,7 +78,7 @@ impl Datatype {
         Ok(())
     }
 
-    /// The way back; what lies between the parts of an element is not touched.
+    /// Unpacks elements; gaps in them are not touched.
     ///
     /// # Safety
     /// As for [`Datatype::pack`]; the elements may be written to.
@@ -133,7 +133,7 @@ fn own_process() -> MPI_Comm {
     unsafe { ffi::RSMPI_COMM_SELF }
 }
 
-/// A type of numbers that every MPI has, by its size in bytes.
+/// A predefined type of numbers, by its size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     Signed(usize),
@@ -206,7 +206,7 @@ fn bounds(call: &'static str, ask: Bounds, user: MPI_Datatype) -> Result<(isize,
     Ok((low as isize, extent as isize))
 }
 
-/// How MPI says that the datatype was made.
+/// How the datatype was constructed.
 fn combiner_of(user: MPI_Datatype) -> Result<c_int> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
     let numbers = (&mut integers, &mut addresses, &mut types);
@@ -217,7 +217,7 @@ fn combiner_of(user: MPI_Datatype) -> Result<c_int> {
     Ok(combiner)
 }
 
-/// A datatype that lives on when the user frees his, ready for use, and whether it is to be freed.
+/// A committed datatype that outlives the user's, and whether it must be freed.
 fn keep(user: MPI_Datatype) -> Result<(MPI_Datatype, bool)> {
     let predefined = combiner_of(bytes_type())?;
     if combiner_of(user)? == predefined {

@@ -116,13 +116,13 @@ impl MpiComm {
 impl Nonblocking for MpiComm {
     type Posted<'a> = Requests;
 
-    fn post_send<'a>(&self, tag: Tag, to: usize, bytes: &'a [u8]) -> Requests {
+    fn post_send(&self, tag: Tag, to: usize, bytes: &[u8]) -> Requests {
         let mut posted = Requests::new(1);
         posted.send(self, tag, to, bytes);
         posted
     }
 
-    fn post_recv<'a>(&self, tag: Tag, from: usize, bytes: &'a mut [u8]) -> Requests {
+    fn post_recv(&self, tag: Tag, from: usize, bytes: &mut [u8]) -> Requests {
         let mut posted = Requests::new(1);
         posted.receive(self, tag, 0, from, bytes);
         posted
