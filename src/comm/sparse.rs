@@ -61,11 +61,8 @@ pub(super) trait Nonblocking {
     /// `None` while the message is under way. Not called again after that.
     fn test(&self, posted: &mut Self::Posted<'_>) -> Option<Result<()>>;
 
-    /// How many events this rank has seen, for [`Nonblocking::wait_for_event`].
-    fn events(&self) -> u64;
-
-    /// Returns when a message may have completed since there were `seen` events; an error if none ever will.
-    fn wait_for_event(&self, seen: u64) -> Result<()>;
+    /// Returns when a message may have completed since the last call; an error if none ever will.
+    fn pause(&self) -> Result<()>;
 }
 
 /// Added to the tag of a transfer: the tag of the empty messages by which receivers say that they are ready.
@@ -87,7 +84,6 @@ pub(super) fn transfer_limited<N: Nonblocking>(
     let (mut asked, mut waiting) = (Vec::new(), Vec::new());
     let mut outcome = Ok(());
     loop {
-        let seen = on.events();
         let free = most(limit.receives) - receiving.len();
         for (from, bytes) in to_receive.by_ref().take(free) {
             receiving.push(on.post_recv(tag, *from, bytes));
@@ -106,33 +102,28 @@ pub(super) fn transfer_limited<N: Nonblocking>(
         if open == 0 {
             break;
         }
-        waiting.retain_mut(|(ready, to, bytes)| match on.test(ready) {
-            None => true,
-            Some(Ok(())) => {
+        waiting.retain_mut(|(ready, to, bytes)| {
+            let ready = on.test(ready);
+            if let Some(Ok(())) = ready {
                 sending.push(on.post_send(tag, *to, bytes));
-                false
             }
-            Some(Err(error)) => {
-                note(&mut outcome, Err(error));
-                false
-            }
+            is_open(ready, &mut outcome)
         });
-        for posted in [&mut receiving, &mut sending] {
-            posted.retain_mut(|message| {
-                let ended = on.test(message);
-                ended.map(|ended| note(&mut outcome, ended)).is_none()
-            });
-        }
+        receiving.retain_mut(|message| is_open(on.test(message), &mut outcome));
+        sending.retain_mut(|message| is_open(on.test(message), &mut outcome));
         if receiving.len() + sending.len() + waiting.len() == open {
-            on.wait_for_event(seen)?;
+            on.pause()?;
         }
     }
     outcome
 }
 
-/// Keeps the first failure.
-fn note(outcome: &mut Result<()>, ended: Result<()>) {
-    if outcome.is_ok() {
-        *outcome = ended;
+/// Whether a message is still under way; keeps the first failure.
+fn is_open(ended: Option<Result<()>>, outcome: &mut Result<()>) -> bool {
+    match ended {
+        Some(Err(error)) if outcome.is_ok() => *outcome = Err(error),
+        Some(_) => (),
+        None => return true,
     }
+    false
 }

@@ -1,12 +1,11 @@
 //! [`Sparse`] for ranks as threads, which checks that flow control is kept: in a limited transfer a send is complete when
 //! its message is received, and a rank panics that has too many messages under way or sends ahead of a handshake.
 
-use std::cell::RefCell;
-use std::sync::Arc;
+use std::cell::{Cell, RefCell};
 
 use super::super::sparse::{Nonblocking, transfer_limited};
 use super::super::{
-    Comm, Limit, Result, Sparse, Tag, check_length, check_part, check_peers, check_rank,
+    Comm, Error, Limit, Result, Sparse, Tag, check_length, check_part, check_peers, check_rank,
 };
 use super::LocalComm;
 use super::world::Address;
@@ -90,131 +89,102 @@ struct Checked<'c> {
     comm: &'c LocalComm,
     tag: Tag,
     limit: Limit,
-    sent: RefCell<Vec<Sent>>,
-    receiving: RefCell<usize>,
+    /// Events of this rank at the last pause.
+    seen: Cell<u64>,
+    /// Addresses and numbers of the sends that may be under way.
+    sent: RefCell<Vec<(Address, u64)>>,
+    receiving: Cell<usize>,
 }
 
-#[derive(Clone, Copy)]
-struct Sent {
+/// A message under way; one to be received has a buffer.
+struct Posted<'a> {
     address: Address,
     number: u64,
-    to: usize,
-}
-
-enum Posted<'a> {
-    Send(Sent),
-    Receive {
-        address: Address,
-        number: u64,
-        from: usize,
-        bytes: &'a mut [u8],
-    },
+    peer: usize,
+    into: Option<&'a mut [u8]>,
 }
 
 impl<'c> Checked<'c> {
     fn new(comm: &'c LocalComm, tag: Tag, limit: Limit) -> Self {
-        let (sent, receiving) = Default::default();
         Self {
             comm,
             tag,
             limit,
-            sent,
-            receiving,
+            seen: Cell::new(comm.world.events(comm.members[comm.rank])),
+            sent: RefCell::default(),
+            receiving: Cell::new(0),
         }
-    }
-
-    fn thread(&self) -> usize {
-        self.comm.members[self.comm.rank]
     }
 
     fn address(&self, from: usize, to: usize, tag: Tag) -> Address {
         let address = self.comm.address(from, to, tag);
         address.expect("the peers of a transfer are checked ahead of it")
     }
-
-    fn test_send(&self, sent: Sent) -> Option<Result<()>> {
-        self.comm
-            .world
-            .test_send(sent.address, sent.number, sent.to)
-    }
-
-    /// Not for the messages of the handshake itself.
-    fn check_send(&self, address: Address) {
-        let mut sent = self.sent.borrow_mut();
-        sent.retain(|sent| self.test_send(*sent).is_none());
-        let most = self.limit.sends.unwrap_or(usize::MAX).max(1);
-        assert!(sent.len() < most, "more than {most} sends under way");
-        let ready = !self.limit.handshake || self.comm.world.is_awaited(address);
-        assert!(ready, "a message is sent before its receive is posted");
-    }
 }
 
 impl Nonblocking for Checked<'_> {
     type Posted<'a> = Posted<'a>;
 
+    /// Messages of the handshake itself, under another tag, are not checked.
     fn post_send<'a>(&self, tag: Tag, to: usize, bytes: &'a [u8]) -> Posted<'a> {
-        let address = self.address(self.comm.rank, to, tag);
+        let (world, address) = (&self.comm.world, self.address(self.comm.rank, to, tag));
+        let mut sent = self.sent.borrow_mut();
         if tag == self.tag {
-            self.check_send(address);
+            sent.retain(|(address, number)| world.test_send(*address, *number).is_none());
+            let most = self.limit.sends.unwrap_or(usize::MAX).max(1);
+            assert!(sent.len() < most, "more than {most} sends under way");
+            let ready = !self.limit.handshake || world.is_awaited(address);
+            assert!(ready, "a message is sent before its receive is posted");
         }
-        let number = self.comm.world.post(address, Arc::from(bytes));
-        let sent = Sent {
+        let number = world.post(address, bytes.into());
+        if tag == self.tag {
+            sent.push((address, number));
+        }
+        Posted {
             address,
             number,
-            to,
-        };
-        if tag == self.tag {
-            self.sent.borrow_mut().push(sent);
+            peer: to,
+            into: None,
         }
-        Posted::Send(sent)
     }
 
     fn post_recv<'a>(&self, tag: Tag, from: usize, bytes: &'a mut [u8]) -> Posted<'a> {
         if tag == self.tag {
             let most = self.limit.receives.unwrap_or(usize::MAX).max(1);
-            assert!(
-                *self.receiving.borrow() < most,
-                "more than {most} receives under way"
-            );
-            *self.receiving.borrow_mut() += 1;
+            let open = self.receiving.get();
+            assert!(open < most, "more than {most} receives under way");
+            self.receiving.set(open + 1);
         }
         let address = self.address(from, self.comm.rank, tag);
-        let number = self.comm.world.post_recv(address);
-        Posted::Receive {
+        Posted {
             address,
-            number,
-            from,
-            bytes,
+            number: self.comm.world.post_recv(address),
+            peer: from,
+            into: Some(bytes),
         }
     }
 
     fn test(&self, posted: &mut Posted<'_>) -> Option<Result<()>> {
-        let (address, number, from, bytes) = match posted {
-            Posted::Send(sent) => return self.test_send(*sent),
-            Posted::Receive {
-                address,
-                number,
-                from,
-                bytes,
-            } => (*address, *number, *from, bytes),
+        let (address, number, peer) = (posted.address, posted.number, posted.peer);
+        let Some(into) = &mut posted.into else {
+            let ended = self.comm.world.test_send(address, number)?;
+            return Some(ended.then_some(()).ok_or(Error::PeerGone(peer)));
         };
-        let message = self.comm.world.test_recv(address, number, from)?;
+        let message = self.comm.world.test_recv(address, number, peer)?;
         if address.tag == self.tag {
-            *self.receiving.borrow_mut() -= 1;
+            self.receiving.set(self.receiving.get() - 1);
         }
         Some(message.and_then(|message| {
-            check_length(from, bytes.len(), message.len())?;
-            bytes.copy_from_slice(&message);
+            check_length(peer, into.len(), message.len())?;
+            into.copy_from_slice(&message);
             Ok(())
         }))
     }
 
-    fn events(&self) -> u64 {
-        self.comm.world.events(self.thread())
-    }
-
-    fn wait_for_event(&self, seen: u64) -> Result<()> {
-        self.comm.world.wait_for_event(self.thread(), seen)
+    fn pause(&self) -> Result<()> {
+        let thread = self.comm.members[self.comm.rank];
+        let events = self.comm.world.wait_for_event(thread, self.seen.get());
+        events.map(|events| self.seen.set(events))
     }
 }
 

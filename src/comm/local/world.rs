@@ -403,13 +403,11 @@ impl World {
         Some(ended)
     }
 
-    /// Whether a message has been received; an error if it never will be.
-    pub(super) fn test_send(&self, address: Address, number: u64, to: usize) -> Option<Result<()>> {
+    /// True once a message has been received, false if it never will be, `None` before.
+    pub(super) fn test_send(&self, address: Address, number: u64) -> Option<bool> {
         let state = self.lock();
-        match state.mail.get(&address)?.received > number {
-            true => Some(Ok(())),
-            false => state.gone[address.to].then_some(Err(Error::PeerGone(to))),
-        }
+        let received = state.mail.get(&address)?.received > number;
+        (received || state.gone[address.to]).then_some(received)
     }
 
     /// Whether a receive has been posted for the next message.
@@ -420,17 +418,18 @@ impl World {
     }
 
     pub(super) fn events(&self, thread: usize) -> u64 {
-        self.point(thread);
         self.lock().events[thread]
     }
 
-    pub(super) fn wait_for_event(&self, thread: usize, seen: u64) -> Result<()> {
+    /// Waits for more than `seen` events of a thread, and returns how many there have been.
+    pub(super) fn wait_for_event(&self, thread: usize, seen: u64) -> Result<u64> {
+        self.point(thread);
         let mut state = self.lock();
         while state.events[thread] == seen {
             state.deadlock()?;
             state = self.wait(thread, Awaited::Event { thread, seen }, state);
         }
-        Ok(())
+        Ok(state.events[thread])
     }
 
     /// Whether [`World::take`] would return at once for each of `from`.

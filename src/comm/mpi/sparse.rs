@@ -132,12 +132,8 @@ impl Nonblocking for MpiComm {
         posted.is_done().then(|| posted.finish())
     }
 
-    fn events(&self) -> u64 {
-        0
-    }
-
     /// MPI makes progress in `test`.
-    fn wait_for_event(&self, _seen: u64) -> Result<()> {
+    fn pause(&self) -> Result<()> {
         thread::yield_now();
         Ok(())
     }

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::super::{End, RankSchedule, run, run_scheduled};
 use super::*;
-use crate::comm::Error;
 
 fn content(from: usize, to: usize, length: usize) -> Vec<u8> {
     (0..length)
