@@ -1,9 +1,9 @@
-//! Messages for people: silent unless a level asks for them.
+//! Log messages: silent unless the level enables them.
 //!
 //! The level comes from `stanchion_set_log_level` or, before that, from `STANCHION_LOG`; without either
 //! from the settings of an API that has one for it.
-//! Messages go to the sink that the C API installed, or to standard error, where each names its rank and host. One that cannot be
-//! written, because standard error is full or closed or nobody reads it, is dropped: no call fails for a message.
+//! Messages go to the sink that the C API installed, or to standard error, where each names its rank and host. One that
+//! cannot be written, because standard error is full, closed or a broken pipe, is dropped: no call fails for a message.
 
 mod origin;
 mod standard_error;
@@ -38,7 +38,7 @@ impl Level {
 /// Receives every message that passes the level.
 pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
 
-/// Above every level, so that a message that is not wanted costs one compare, and the first one looks for the level.
+/// Above every level: the first message takes the slow path and reads the environment, later ones cost one comparison.
 const UNKNOWN: i32 = i32::MAX;
 static LEVEL: AtomicI32 = AtomicI32::new(UNKNOWN);
 /// Whether the program or its environment has chosen the level; held while the level changes.
@@ -51,7 +51,7 @@ pub fn set_level(level: i32) {
     LEVEL.store(in_range(level), Ordering::Relaxed);
 }
 
-/// What is logged where nobody has chosen a level.
+/// Sets the level for when neither the program nor its environment has chosen one.
 pub fn set_default_level(level: Level) {
     let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
     if !*chosen.get_or_insert_with(ask_environment) {
@@ -73,7 +73,7 @@ fn first_level() -> i32 {
     LEVEL.load(Ordering::Relaxed)
 }
 
-/// Sets the level that the environment asks for, or none; whether it asks for one.
+/// Sets the level of the environment, or none; returns whether the environment has one.
 fn ask_environment() -> bool {
     let asked = std::env::var("STANCHION_LOG").ok();
     let level: Option<i32> = asked.and_then(|text| text.trim().parse().ok());
@@ -89,14 +89,14 @@ pub fn set_sink(sink: Option<Sink>) {
     *SINK.write().unwrap_or_else(|e| e.into_inner()) = sink;
 }
 
-/// Whether messages of this level are wanted.
+/// Whether messages of this level are enabled.
 #[inline]
 pub fn is_on(level: Level) -> bool {
     let level = level as i32;
     level <= LEVEL.load(Ordering::Relaxed) && level <= self::level()
 }
 
-/// The text is formatted only if it is wanted.
+/// Formats the text only if the level is enabled.
 #[inline]
 pub fn write(level: Level, text: fmt::Arguments) {
     if is_on(level) {
@@ -112,7 +112,7 @@ fn write_wanted(level: Level, text: fmt::Arguments) {
     }
 }
 
-/// For what is told whatever the level. No signal comes of it, and what cannot be written is dropped.
+/// Prints a message whatever the level. Raises no SIGPIPE, and drops what cannot be written.
 pub(crate) fn to_standard_error(text: fmt::Arguments) {
     // In one piece, since many ranks may write.
     let line = format!("stanchion: {}: {text}\n", origin::here());

@@ -1,5 +1,5 @@
-//! Large buffers, and files in memory, on huge pages, where the system gives them to those who ask. The first touch of memory is
-//! what costs most in filling a fresh buffer: with huge pages it is a five-hundredth of the page faults.
+//! Buffers and tmpfs files on transparent huge pages. Filling a fresh buffer costs most in page faults, of which huge pages
+//! cause one where small ones cause 512.
 #![allow(unsafe_code)]
 
 mod file;
@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 pub(crate) use file::HugePages;
 pub(crate) use room::{Room, rooms};
 
-/// As long as on x86; where they are longer, they are asked for in vain.
+/// 2 MiB, as on x86-64; elsewhere the advice may do nothing.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// A buffer of zeros on ordinary pages, or nothing if there is no memory for it.
+/// A buffer of zeros from the allocator; `None` if there is no memory for it.
 pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     if length == 0 {
         return Some(Vec::new());
@@ -29,22 +29,10 @@ pub(crate) fn zeroed(length: usize) -> Option<Vec<u8>> {
     Some(unsafe { Vec::from_raw_parts(start, length, length) })
 }
 
-/// Whether to ask at all: `STANCHION_HUGE_PAGES=0` in the environment says no.
+/// `STANCHION_HUGE_PAGES=0` in the environment turns huge pages off.
 fn wanted() -> bool {
     static WANTED: OnceLock<bool> = OnceLock::new();
     *WANTED.get_or_init(|| std::env::var_os("STANCHION_HUGE_PAGES").is_none_or(|set| set != "0"))
-}
-
-/// It is only advice: where the system does not follow it, the buffer is as good as any.
-fn ask_for_huge_pages(start: usize, length: usize) {
-    if !wanted() {
-        return;
-    }
-    const PAGE: usize = 4096;
-    let first = start.next_multiple_of(PAGE);
-    let end = (start + length) / PAGE * PAGE;
-    // SAFETY: the range lies in a buffer that is ours, and the advice changes none of its bytes.
-    unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 use std::cmp::Ordering;
 
 use crate::comm::{self, Comm, Tag};
+use crate::wire;
 
 const TAG: Tag = 0x7273;
 
@@ -43,7 +44,7 @@ pub fn group<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Group, Error> {
     collect(comm, string)?.place(string.unwrap_or_default())
 }
 
-/// As [`group`], with the different strings themselves in their order: each rank's is at the number that it gets.
+/// As [`group`], but returns the unique strings in order, and the index of this rank's.
 pub fn strings<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<(Vec<Vec<u8>>, usize), Error> {
     let unique = collect(comm, string)?;
     let place = unique.place(string.unwrap_or_default())?;
@@ -65,7 +66,7 @@ fn collect<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Sorted, Error> {
     }
 }
 
-/// Why there is no list; of two flaws the one of the lower rank is reported.
+/// Why there is no list; the flaw of the lowest rank is reported.
 #[derive(Clone, Copy)]
 enum Flaw {
     NoString(usize),
@@ -89,10 +90,10 @@ impl From<Flaw> for Error {
     }
 }
 
-type List = Result<Sorted, Flaw>;
+type Collected = Result<Sorted, Flaw>;
 
 /// Merges the lists of this rank's subtree and hands them to its parent.
-fn climb<C: Comm>(comm: &C, mut list: List, broken: &mut Option<comm::Error>) -> List {
+fn climb<C: Comm>(comm: &C, mut list: Collected, broken: &mut Option<comm::Error>) -> Collected {
     let (rank, size) = (comm.rank(), comm.size());
     let mut step = 1;
     while step < size && rank & step == 0 {
@@ -113,7 +114,7 @@ fn climb<C: Comm>(comm: &C, mut list: List, broken: &mut Option<comm::Error>) ->
     list
 }
 
-fn join(a: List, b: List) -> List {
+fn join(a: Collected, b: Collected) -> Collected {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(a.merge(&b)),
         (Err(a), Err(b)) => Err(if a.rank() <= b.rank() { a } else { b }),
@@ -121,7 +122,7 @@ fn join(a: List, b: List) -> List {
     }
 }
 
-fn hand_up<C: Comm>(comm: &C, parent: usize, list: &List) -> comm::Result<()> {
+fn hand_up<C: Comm>(comm: &C, parent: usize, list: &Collected) -> comm::Result<()> {
     comm.send(parent, TAG, &header(list))?;
     match list {
         Ok(list) => comm.send(parent, TAG, &list.0),
@@ -129,7 +130,7 @@ fn hand_up<C: Comm>(comm: &C, parent: usize, list: &List) -> comm::Result<()> {
     }
 }
 
-fn receive<C: Comm>(comm: &C, child: usize) -> comm::Result<List> {
+fn receive<C: Comm>(comm: &C, child: usize) -> comm::Result<Collected> {
     let mut bytes = [0; HEADER];
     comm.recv(child, TAG, &mut bytes)?;
     let length = match length(&bytes) {
@@ -142,7 +143,7 @@ fn receive<C: Comm>(comm: &C, child: usize) -> comm::Result<List> {
 }
 
 /// Gives the list of rank 0 to all ranks.
-fn share<C: Comm>(comm: &C, list: List) -> comm::Result<List> {
+fn share<C: Comm>(comm: &C, list: Collected) -> comm::Result<Collected> {
     let mut bytes = header(&list);
     comm.bcast(0, &mut bytes)?;
     let length = match length(&bytes) {
@@ -160,7 +161,7 @@ fn share<C: Comm>(comm: &C, list: List) -> comm::Result<List> {
 /// What goes ahead of a list: which kind of message, and its length or the flawed rank.
 const HEADER: usize = 9;
 
-fn header(list: &List) -> [u8; HEADER] {
+fn header(list: &Collected) -> [u8; HEADER] {
     let (kind, value) = match list {
         Ok(list) => (0, list.0.len()),
         Err(Flaw::NoString(rank)) => (1, *rank),
@@ -192,15 +193,15 @@ impl Sorted {
     }
 
     fn push(&mut self, string: &[u8]) {
-        self.0.extend((string.len() as u64).to_le_bytes());
+        wire::put(&mut self.0, &[string.len() as u64]);
         self.0.extend(string);
     }
 
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.0.as_slice();
         std::iter::from_fn(move || {
-            let (length, tail) = rest.split_first_chunk()?;
-            let (string, tail) = tail.split_at_checked(u64::from_le_bytes(*length) as usize)?;
+            let [length] = wire::take(&mut rest)?;
+            let (string, tail) = rest.split_at_checked(length as usize)?;
             rest = tail;
             Some(string)
         })

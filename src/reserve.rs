@@ -1,13 +1,13 @@
-//! Memory that runs out: the allocator of the library keeps a reserve for small requests.
+//! Out of memory: the allocator of the library keeps a reserve for small requests.
 //!
-//! Rust ends the process when it gets no memory for a small value. So the allocator, where malloc fails, hands out a
-//! block that it took from malloc beforehand. Such a block is freed like any other: it may be freed by the other library
-//! of the process (`libstanchion` and `libstanchion_base` share trees). What is freed while blocks are gone replaces them, and
-//! exported functions ask malloc for others when they begin. A request that the reserve serves fails nothing; but when half of it is gone and malloc still gives nothing,
-//! [`is_short`] fails collectives, at their next agreement and on all ranks, and calls of one process before they
-//! do anything. Large buffers are not for the reserve: whoever needs one asks for it with `try_reserve`.
+//! Rust aborts the process when a small allocation fails. So the allocator, where malloc fails, hands out a block that it
+//! took from malloc beforehand. Such a block is freed like any other, perhaps by the other library of the process
+//! (`libstanchion` and `libstanchion_base` share trees). Memory that is freed while blocks are missing replaces them, and
+//! exported functions refill the reserve when they begin. A request that the reserve serves succeeds; but when half of it is
+//! gone and malloc still fails, [`is_short`] fails collectives, on all ranks at their next agreement, and calls of one
+//! process at their beginning. Large buffers do not come from the reserve: they are allocated with `try_reserve`.
 //!
-//! The library's builds use it (feature `reserve`); tests and benches may bring allocators of their own.
+//! The library's builds use it (feature `reserve`); tests and benches may have allocators of their own.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -21,8 +21,8 @@ unsafe extern "C" {
     fn malloc_usable_size(place: *mut c_void) -> usize;
 }
 
-/// Bytes of a block, and how many blocks of this size there are, in ascending order. Long ones take addresses, but no
-/// memory as long as nobody writes to them.
+/// The size of a block in bytes, and the number of blocks of this size, in ascending order. Long ones take only address
+/// space until they are written.
 const CLASSES: [(usize, usize); 6] = [
     (64, 1024),
     (256, 256),
@@ -31,21 +31,21 @@ const CLASSES: [(usize, usize); 6] = [
     (64 << 10, 8),
     (1 << 20, 2),
 ];
-/// What malloc gives, and all that this library and its dependencies ask for. Blocks are not aligned further: that
-/// would leave bits of free memory between them, all over which the next trees would be strewn.
+/// That of malloc, which suffices for this library and its dependencies. A larger one would leave gaps between blocks, over
+/// which the next trees would be scattered.
 const ALIGNMENT: usize = align_of::<libc::max_align_t>();
 
 const BLOCKS: usize = total(false);
-/// All of the reserve.
+/// The size of the whole reserve.
 pub(crate) const BYTES: usize = total(true);
 
-/// The one of this library.
+/// The allocator of this library.
 #[cfg_attr(feature = "reserve", global_allocator)]
 static RESERVE: Reserve = Reserve::new();
 
-/// The system's allocator, and blocks for when it has nothing left.
+/// The system's allocator, and blocks for when that fails.
 struct Reserve {
-    /// Null stands for a block that is gone.
+    /// Null where a block is missing.
     blocks: [AtomicPtr<u8>; BLOCKS],
     /// How many blocks there are.
     left: AtomicUsize,
@@ -62,7 +62,7 @@ const fn total(bytes: bool) -> usize {
     sum
 }
 
-/// Replaces blocks that are gone, as far as malloc gives any.
+/// Replaces missing blocks, until malloc fails.
 pub(crate) fn refill() {
     if cfg!(any(feature = "reserve", test)) {
         RESERVE.refill();
@@ -92,10 +92,10 @@ pub(crate) unsafe fn free(place: *mut u8) {
     }
 }
 
-/// What users are told then.
+/// The error text when [`is_short`].
 pub(crate) const SHORT: &str = "memory has run out";
 
-/// Whether half of the blocks are gone, or all of the longest.
+/// Whether half of the blocks are missing, or all of the longest.
 pub(crate) fn is_short() -> bool {
     #[cfg(test)]
     if PRETENDED.get() {
@@ -106,7 +106,7 @@ pub(crate) fn is_short() -> bool {
 
 #[cfg(test)]
 thread_local! {
-    /// Lets a test have this thread's memory run out.
+    /// Makes this thread's memory run out in a test.
     pub(crate) static PRETENDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
@@ -169,7 +169,7 @@ impl Reserve {
         }
     }
 
-    /// The smallest block that is left with room for `size` bytes, or a null pointer.
+    /// Takes the smallest block of at least `size` bytes; null if there is none.
     #[cold]
     fn take(&self, size: usize, alignment: usize) -> *mut u8 {
         if alignment > ALIGNMENT {
@@ -185,8 +185,7 @@ impl Reserve {
         ptr::null_mut()
     }
 
-    /// Frees memory from malloc, or keeps it where the reserve lacks a block: while memory is short, what is given up
-    /// serves the next request.
+    /// Frees memory from malloc, or keeps it where a block is missing: it may serve the next request.
     ///
     /// # Safety
     /// `place` came from malloc and nobody uses it any more; `free` frees it.

@@ -1,4 +1,4 @@
-//! Bytes that a message under way owns: MPI reads or writes them while only their owner is at hand.
+//! Buffers of non-blocking messages, which MPI reads or writes while their owner may be moved.
 #![allow(unsafe_code)]
 
 use crate::pages::Room;
@@ -12,12 +12,12 @@ pub unsafe trait Buffer: AsRef<[u8]> + AsMut<[u8]> {}
 
 // SAFETY: a vector's bytes lie in an allocation of their own.
 unsafe impl Buffer for Vec<u8> {}
-// SAFETY: a room's bytes lie in its slab, which it keeps alive.
+// SAFETY: its bytes lie in its slab, which it keeps alive.
 unsafe impl Buffer for Room {}
 // SAFETY: as those of a vector.
 unsafe impl Buffer for Filled {}
 
-/// The first bytes of a longer buffer: only what has been filled is sent.
+/// A buffer that is sent as far as it has been filled.
 #[derive(Default)]
 pub struct Filled {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// Nothing of it is filled yet.
+    /// Starts empty.
     pub fn new(bytes: Vec<u8>) -> Filled {
         Filled { bytes, filled: 0 }
     }
@@ -34,12 +34,12 @@ impl Filled {
         self.filled
     }
 
-    /// What is not filled yet.
+    /// The bytes that are not filled yet.
     pub fn rest(&mut self) -> &mut [u8] {
         &mut self.bytes[self.filled..]
     }
 
-    /// The first `bytes` of the rest are filled.
+    /// Marks the first `bytes` of the rest as filled.
     pub fn fill(&mut self, bytes: usize) {
         self.filled += bytes;
     }

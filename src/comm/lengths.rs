@@ -1,12 +1,12 @@
 //! Messages whose lengths only their senders know.
 //!
-//! Lengths go first. A long message then waits until its receiver has said whether it has memory for it: a receiver that
-//! has none must not leave the sender waiting. Short ones are not worth that message; the reserve has room for them.
+//! Lengths are sent first. A long message is sent only after its receiver has answered that it has memory for it: one that
+//! has none must not leave the sender waiting. Short messages fit into the memory reserve and need no answer.
 
 use super::{Comm, Error, Result, Tag};
 use crate::pages::zeroed;
 
-/// Longer messages wait for their receivers, in bytes.
+/// Longer messages, in bytes, are sent after an answer of the receiver.
 const LONG: u64 = 1 << 20;
 
 /// As [`Comm::transfer`] for messages whose lengths only their senders know: returns one message from each rank in `from`.
@@ -50,7 +50,7 @@ fn share_lengths<C: Comm>(
     Ok(lengths.into_iter().map(u64::from_le_bytes).collect())
 }
 
-/// Receivers of long messages say whether they have room. Returns for each send whether its receiver has refused it.
+/// Receivers of long messages answer whether they have memory. Returns for each send whether its receiver has refused it.
 fn share_room<C: Comm>(
     comm: &C,
     tag: Tag,
@@ -78,7 +78,7 @@ fn share_room<C: Comm>(
     Ok(heard.into_iter().map(|[has_room]| has_room == 0).collect())
 }
 
-/// A buffer for a message whose length another rank has told.
+/// A buffer for a message of a length that another rank has sent.
 fn space_for(length: u64) -> Result<Vec<u8>> {
     let bytes = usize::try_from(length).ok().and_then(zeroed);
     bytes.ok_or(Error::NoMemory(length))

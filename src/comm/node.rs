@@ -3,11 +3,11 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// New at every start of a kernel.
+/// A random id that the kernel makes at every boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// The same number in all processes of a node, and another one on every other node. Where the system does not
-/// tell, no two processes get the same.
+/// The same number in all processes of a node, and another on every other node. Without a boot id, every process gets its
+/// own.
 pub(super) fn of_this_process() -> u64 {
     let mut hasher = DefaultHasher::new();
     match fs::read(BOOT_ID) {

@@ -4,16 +4,16 @@
 use super::Op;
 use super::{Comm, Result};
 
-/// What all living ranks have agreed on.
+/// The result of [`Resilient::agree`] on all surviving ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// The bits that every living rank gave.
+    /// The AND of all flags.
     pub flag: u32,
-    /// Whether a rank is dead that not all had acknowledged.
+    /// Whether a rank has died that not all had acknowledged.
     pub someone_failed: bool,
 }
 
-/// The bits that every rank gives, where no rank has died.
+/// The AND of the flags of all ranks, by a reduction: for when no rank has died.
 ///
 /// # Collective
 /// Called by all ranks.
@@ -25,36 +25,38 @@ pub(super) fn common_bits(comm: &impl Comm, flag: u32) -> Result<u32> {
     Ok(common.fold(0, |all, (bit, given)| all | (*given as u32) << bit))
 }
 
-/// A communicator that can be used, in a few ways, although ranks of it have died.
+/// A communicator with the calls of ULFM, which work although ranks have died.
 pub trait Resilient: Comm {
-    /// Ends every call on it with an error, on all ranks, now and later; only `shrink` and `agree` go on.
+    /// Makes every call on it fail, on all ranks, now and later; only `shrink` and `agree` still work.
     fn revoke(&self);
 
     fn is_revoked(&self) -> bool;
 
-    /// The living ranks.
+    /// A communicator of the surviving ranks.
     ///
     /// # Collective
-    /// Called by all living ranks.
+    /// Called by all surviving ranks.
     fn shrink(&self) -> Result<Self>;
 
-    /// # Collective
-    /// Called by all living ranks, which all learn the same.
-    fn agree(&self, flag: u32) -> Result<Agreement>;
-
-    /// The ranks known to be dead, which are acknowledged by that.
-    fn failed(&self) -> Result<Vec<usize>>;
-
-    /// Splits off a communicator for the user, and a private one of the same ranks that he does not see.
+    /// The AND of the flags of the surviving ranks.
     ///
     /// # Collective
-    /// Called by all ranks; none of the new ones is used by it.
+    /// Called by all surviving ranks, with the same result.
+    fn agree(&self, flag: u32) -> Result<Agreement>;
+
+    /// Acknowledges and returns the ranks that are known to be dead.
+    fn failed(&self) -> Result<Vec<usize>>;
+
+    /// Splits off a communicator for the user, and a private one of the same ranks for this library.
+    ///
+    /// # Collective
+    /// Called by all ranks; does not communicate on the new ones.
     fn split_for_user(&self, joins: bool, key: i32) -> Result<Option<(Self, Self)>>;
 
-    /// Sends a sign to `to`, which may be dead: whether it arrives is not known.
+    /// Sends an empty message to `to`, which may be dead: it may never arrive.
     fn signal(&self, to: usize);
 
-    /// Whether a sign has come from anyone. Does not wait.
+    /// Whether a signal has arrived from any rank. Does not wait.
     fn signalled(&self) -> Result<bool>;
 }
 

@@ -1,7 +1,7 @@
-//! What MPI can do after processes have failed: ULFM, as Open MPI 5 has it.
+//! User-level failure mitigation (ULFM), as in Open MPI 5: revoke, shrink and agree after process failures.
 //!
 //! `build.rs` finds out whether the MPI has it. Without it, or if the job was started without fault tolerance
-//! (`mpiexec --with-ft ulfm`), nothing fails here that works without failures: a shrunk communicator is a
+//! (`mpiexec --with-ft ulfm`), the same calls work as long as no process fails: a shrunk communicator is a
 //! duplicate, an agreement is a reduction.
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use mpi_sys::{self as ffi, MPI_Comm};
 
 #[cfg(stanchion_ulfm)]
-use super::mpi::Failure;
+use super::mpi::FailureClass;
 use super::mpi::{MpiComm, failure_of, registry};
 use super::resilient::common_bits;
 use super::{Agreement, Comm, Error, Resilient, Result, Tag};
@@ -69,7 +69,7 @@ mod calls {
     }
 }
 
-/// The code of a process failure where MPI knows one.
+/// MPI's error class of a process failure; another one where MPI has none.
 #[cfg(stanchion_ulfm)]
 pub const PROC_FAILED: c_int = calls::PROC_FAILED;
 #[cfg(stanchion_ulfm)]
@@ -123,10 +123,10 @@ pub fn revoke(comm: MPI_Comm) {
     let _ = comm;
 }
 
-/// To be called after a failure has interrupted the making of a communicator: Open MPI then still holds a lock on the
-/// ids of communicators, which it gives up only when one is made from a communicator with a lower id than the
-/// interrupted one's. The lowest ids are those of the world and of the process itself. Nobody may be in what is made:
-/// it could get the id of the interrupted one, and messages of others for that.
+/// To be called after a failure has interrupted the making of a communicator: Open MPI then still holds its lock on
+/// communicator ids, and releases it only when a communicator is made from one with a lower id. The lowest ids are those of
+/// MPI_COMM_WORLD and MPI_COMM_SELF. The temporary communicator must be empty: it may reuse the interrupted id, and would
+/// receive messages that were sent under that.
 pub(super) fn unlock_ids() {
     #[cfg(stanchion_ulfm)]
     // SAFETY: constants of the MPI shim, never written; `none` is ours to write.
@@ -136,10 +136,10 @@ pub(super) fn unlock_ids() {
     }
 }
 
-/// Revokes every private communicator of a resilient one, whichever room made it, and all that the program has derived
-/// from it. Those that other ranks may still be making come last: Open MPI does not survive it when it hears of
-/// the revocation of one that it is just making, but stops making it when it hears that of the communicator below.
-/// `made_of` is the one of which this rank was making another when it met the failure.
+/// Revokes every private communicator of a resilient one, and all that the program has derived from it. Those that other
+/// ranks may still be making come last: Open MPI crashes when the communicator that it is making is revoked, but stops
+/// making it when the one that it is made from is. `made_of` is the communicator from which this rank was making another
+/// when it met the failure.
 pub fn revoke_all(made_of: Option<MPI_Comm>) {
     let (settled, unsettled) = registry::resilient();
     settled.into_iter().for_each(revoke);
@@ -153,7 +153,7 @@ pub fn revoke_all(made_of: Option<MPI_Comm>) {
     unsettled.into_iter().for_each(revoke);
 }
 
-/// After a repair: errors on communicators from before it are no news. `user` is the new one.
+/// After a repair: marks all communicators but `user`, the new one, so that errors on them start no other repair.
 pub fn mark_stale(user: MPI_Comm) {
     #[cfg(stanchion_ulfm)]
     derived::mark_stale(user);
@@ -172,8 +172,8 @@ pub fn is_stale(comm: MPI_Comm) -> bool {
     }
 }
 
-/// Whether a communicator of ours is better left to MPI_Finalize: one that was revoked keeps its id, since messages for
-/// it may still be under way, which the next one with that id would take for its own.
+/// Whether to leave a communicator of ours to MPI_Finalize: a revoked one keeps its id, since messages for it may still be
+/// under way, which the next communicator with that id would receive.
 pub(super) fn keeps_id(comm: MPI_Comm) -> bool {
     is_revoked(comm)
 }
@@ -222,8 +222,8 @@ impl Resilient for MpiComm {
             let mut flag = flag as c_int;
             // SAFETY: the communicator is valid, `flag` is ours to write.
             let code = unsafe { calls::MPIX_Comm_agree(self.handle(), &mut flag) };
-            // The flag is as good when MPI adds that someone has died.
-            let someone_failed = failure_of(code) == Some(Failure::Process);
+            // The flag is valid although MPI reports a process failure with it.
+            let someone_failed = failure_of(code) == Some(FailureClass::Process);
             if !someone_failed {
                 super::mpi::check("MPIX_Comm_agree", code)?;
             }
@@ -260,14 +260,14 @@ impl Resilient for MpiComm {
         let user = self.split_unsettled(color, key)?;
         let private = self.split_unsettled(color, key)?;
         match user.zip(private) {
-            Some((user, private)) => super::mpi::dress(user, private).map(Some),
+            Some((user, private)) => super::mpi::make_resilient(user, private).map(Some),
             None => Ok(None),
         }
     }
 
     fn signal(&self, to: usize) {
         let comm = self.handle();
-        // SAFETY: an empty message; whether it can be sent is of no interest.
+        // SAFETY: an empty message. A failure to send it is ignored: the receiver may be dead.
         unsafe {
             ffi::MPI_Send(
                 std::ptr::null(),

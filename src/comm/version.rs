@@ -1,7 +1,7 @@
-//! Which builds of this library understand each other's messages.
+//! Which builds of this library can exchange messages.
 //!
-//! When ranks make the private duplicate of a communicator, they compare the word of their build. Builds with the
-//! same [`PROTOCOL`] work together, whatever their version; others are refused on all ranks.
+//! When ranks make the private duplicate of a communicator, they compare their versions. Builds with the
+//! same [`PROTOCOL`] work together, whatever their release; others are refused on all ranks.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl Version {
         }
     }
 
-    /// The protocol is compared first.
+    /// In one word, whose highest bits are the protocol.
     fn to_word(self) -> u64 {
         let [major, minor, patch] = self.release.map(u64::from);
         u64::from(self.protocol) << 48 | major << 32 | minor << 16 | patch
@@ -84,7 +84,7 @@ use pretended::protocol;
 #[cfg(any(test, feature = "faults"))]
 pub use pretended::set_protocol;
 
-/// Lets a test take this thread for one of another build.
+/// Makes this thread pretend to be another build, for tests.
 #[cfg(any(test, feature = "faults"))]
 mod pretended {
     use std::cell::Cell;
@@ -97,7 +97,7 @@ mod pretended {
         PRETENDED.try_with(Cell::get).unwrap_or(super::PROTOCOL)
     }
 
-    /// Returns what it was before.
+    /// Returns the previous one.
     pub fn set_protocol(protocol: u16) -> u16 {
         PRETENDED.replace(protocol)
     }

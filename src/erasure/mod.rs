@@ -1,9 +1,8 @@
 //! Erasure codes over byte slices: XOR, and Reed-Solomon on GF(2^8) with the matrix of redset.
 //!
-//! [`matrix`] says by which coefficients parity is made from data and lost data from what is left;
-//! [`combine`] and its simpler relatives apply them to slices. The bytes go through one of the
-//! `kernels`, the fastest that this CPU can run, chosen at the first use. Nothing here fails: slices
-//! whose lengths do not fit are a caller's mistake and panic.
+//! [`matrix`] has the coefficients that make parity from data, and lost data from the survivors;
+//! [`combine`] and its simpler relatives apply them to slices, by the fastest of the `kernels` that this CPU
+//! can run, chosen at the first use. Nothing here fails: slices of different lengths are a bug of the caller and panic.
 
 pub mod gf;
 mod kernels;

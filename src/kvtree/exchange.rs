@@ -4,7 +4,7 @@
 //! counts), then moves each packed tree once, directly from its sender to its receiver. The original
 //! library passes trees on in log2(N) hops, copying them each time, and every copy reverses the order of
 //! the elements. That order ends up in files, so the receiver works out which order the hops would have
-//! produced (`Route::arrivals`) and builds its result in it.
+//! produced (`HopRoute::arrivals`) and builds its result in it.
 
 use super::pack::{self, Order};
 use super::value::{parse_rank, rank_text, signed_text};
@@ -13,9 +13,9 @@ use crate::comm::{self, Comm, Op, Tag};
 use std::collections::BTreeMap;
 
 const TAG: Tag = 0;
-/// Room for so many bytes is not asked for on all ranks first.
+/// Up to this many bytes, ranks do not agree first that all have memory.
 const SURE_TO_FIT: u64 = 1 << 20;
-/// A tree that fits into so many numbers of eight bytes is broadcast with the numbers that all ranks compare.
+/// A tree of at most this many 64-bit words is broadcast in the allreduce that compares the arguments.
 const SMALL: usize = 60;
 const NOWHERE: Error = Error::Null("the tree to receive into");
 
@@ -69,8 +69,8 @@ pub fn sendrecv<C: Comm>(
     }
 }
 
-/// Replaces what `tree` holds on all other ranks by the tree of `root`. A rank whose root is none, or another one than
-/// that of the others, makes it fail on all.
+/// Replaces what `tree` holds on all other ranks by the tree of `root`. Fails on all ranks if their roots differ or one is
+/// out of range.
 pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> {
     let is_root = root == comm.rank() as i64;
     let packed = check_root(comm, root).and_then(|()| match is_root {
@@ -78,8 +78,8 @@ pub fn bcast<C: Comm>(comm: &C, root: i64, tree: Option<TreeMut>) -> Result<()> 
         false if tree.is_none() => Err(NOWHERE),
         false => Ok(Vec::new()),
     });
-    // One reduction tells all ranks the root's size, whether anyone has failed, and whether roots differ. A small tree comes
-    // with it; nobody looks at that if anyone has failed.
+    // One allreduce carries the root's size, whether any rank has failed, whether roots differ, and a small tree, which is
+    // ignored after a failure.
     let own = packed.as_ref().map_or(&[][..], Vec::as_slice);
     let number = root as u64;
     let mut shared = [0; 4 + SMALL];
@@ -194,7 +194,7 @@ pub fn exchange_direction<C: Comm>(
     let incoming = incoming.ok_or(NOWHERE);
     let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
     let (arrived, mut incoming) = transfer(comm, given)?;
-    let route = Route::of(comm, direction);
+    let route = HopRoute::of(comm, direction);
     arrived.merge_all(&route, 1, |_| true, &mut incoming)
 }
 
@@ -208,7 +208,7 @@ pub(super) fn deliver<C: Comm>(
     direction: Direction,
 ) -> Result<()> {
     arrived.receive(comm, outgoing)?;
-    let route = Route::of(comm, direction);
+    let route = HopRoute::of(comm, direction);
     arrived.merge_all(&route, 2, |_| true, incoming)
 }
 
@@ -221,7 +221,7 @@ pub(super) fn exchange_packed<C: Comm>(
 ) -> Result<()> {
     let given = outgoing.map(|outgoing| (Messages { outgoing }, ()));
     let (arrived, ()) = transfer(comm, given)?;
-    arrived.merge_all(&Route::of(comm, direction), 1, |_| true, incoming)
+    arrived.merge_all(&HopRoute::of(comm, direction), 1, |_| true, incoming)
 }
 
 /// As [`exchange_direction`], each message in the direction that takes fewer hops.
@@ -236,7 +236,7 @@ pub fn exchange<C: Comm>(
     let given = incoming.and_then(|incoming| Ok((messages?, incoming)));
     let (arrived, mut incoming) = transfer(comm, given)?;
     for direction in [Direction::Left, Direction::Right] {
-        let route = Route::of(comm, direction);
+        let route = HopRoute::of(comm, direction);
         let goes_here = |from| shorter_way(from, rank, size) == direction;
         arrived.merge_all(&route, 2, goes_here, &mut incoming)?;
     }
@@ -282,7 +282,7 @@ impl Messages {
     }
 }
 
-/// Announced instead of a size by a rank that cannot take part.
+/// Sent instead of a size by a rank that cannot take part.
 const FAILED: u64 = u64::MAX;
 
 /// Moves every message to its receiver, or fails on all ranks if one of them cannot take part.
@@ -319,7 +319,7 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Room for messages of these senders and sizes.
+    /// Buffers for messages of these senders and sizes.
     pub(super) fn expected(messages: impl Iterator<Item = (usize, u64)>) -> Result<Arrived> {
         let incoming: Result<_> = messages.map(|(from, n)| Ok((from, room(n)?))).collect();
         incoming.map(|incoming| Arrived { incoming })
@@ -335,7 +335,7 @@ impl Arrived {
     /// result of the hops. `copies` is how often they were copied before the first hop.
     fn merge_all(
         &self,
-        route: &Route,
+        route: &HopRoute,
         copies: u32,
         goes_here: impl Fn(usize) -> bool,
         incoming: &mut TreeMut,
@@ -372,16 +372,16 @@ fn shorter_way(from: usize, to: usize, size: usize) -> Direction {
 
 /// The way of messages to one rank when they travel in hops: in round `i` every rank passes on what
 /// still has to go a distance in which bit `i` is set, to the rank 2^i further.
-struct Route {
+struct HopRoute {
     direction: Direction,
     rounds: u32,
     rank: usize,
     size: usize,
 }
 
-impl Route {
-    fn of<C: Comm>(comm: &C, direction: Direction) -> Route {
-        Route {
+impl HopRoute {
+    fn of<C: Comm>(comm: &C, direction: Direction) -> HopRoute {
+        HopRoute {
             direction,
             rounds: usize::BITS - (comm.size() - 1).leading_zeros(),
             rank: comm.rank(),

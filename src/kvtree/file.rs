@@ -4,7 +4,7 @@
 //! may be followed by other data, so reading stops right behind it. Whole files are replaced at once
 //! (`storage::replace`); the locking calls write in place, because the lock belongs to the file they hold.
 
-use super::pack::{self, FormatError, Order, Packed};
+use super::pack::{self, FormatError, Order, PackedTree};
 use super::{Error, Result, TreeMut, TreeRef};
 use crate::storage::{self, file as disk, lock};
 use std::ops::Range;
@@ -17,7 +17,7 @@ const VERSION_1: u16 = 1;
 const HEADER: usize = 20;
 const FLAG_CRC32: u32 = 1;
 const CRC: usize = 4;
-/// How often a file may be replaced under our eyes before we give up.
+/// How often the file may be replaced while we open it before we give up.
 const LOCK_TRIES: u32 = 1000;
 /// Memory is taken in steps of this size, as bytes really arrive.
 const STEP: u64 = 1 << 20;
@@ -55,19 +55,19 @@ pub fn read_fd(name: &Path, fd: impl AsFd, into: TreeMut) -> Result<u64> {
 }
 
 /// What a file holds, after everything about it was found right.
-pub(super) struct Contents {
+pub(super) struct CheckedFile {
     bytes: Vec<u8>,
     tree: Range<usize>,
 }
 
-impl Contents {
-    pub(super) fn tree(&self) -> Packed<'_> {
-        Packed::checked(&self.bytes[self.tree.clone()])
+impl CheckedFile {
+    pub(super) fn tree(&self) -> PackedTree<'_> {
+        PackedTree::checked(&self.bytes[self.tree.clone()])
     }
 }
 
 /// As [`read_fd`] without unpacking.
-pub(super) fn read_packed(name: &Path, fd: impl AsFd) -> Result<Option<Contents>> {
+pub(super) fn read_packed(name: &Path, fd: impl AsFd) -> Result<Option<CheckedFile>> {
     let bad = |source| Error::BadFile {
         path: name.to_owned(),
         source,
@@ -83,22 +83,22 @@ pub(super) fn read_packed(name: &Path, fd: impl AsFd) -> Result<Option<Contents>
             expected: HEADER as u64,
         }));
     }
-    let header = Header::parse(&bytes).map_err(bad)?;
+    let header = FileHeader::parse(&bytes).map_err(bad)?;
     read_rest(fd, &mut bytes, header.size, name)?;
     let tree = header.body(&bytes).map_err(bad)?;
     if pack::packed_length(&bytes[tree.clone()]).map_err(bad)? != tree.len() {
         return Err(bad(FormatError::Size(header.size)));
     }
-    Ok(Some(Contents { bytes, tree }))
+    Ok(Some(CheckedFile { bytes, tree }))
 }
 
-struct Header {
+struct FileHeader {
     size: u64,
     has_crc: bool,
 }
 
-impl Header {
-    fn parse(bytes: &[u8]) -> std::result::Result<Header, FormatError> {
+impl FileHeader {
+    fn parse(bytes: &[u8]) -> std::result::Result<FileHeader, FormatError> {
         let number = |from: usize, to: usize| {
             let digits = bytes[from..to].iter();
             digits.fold(0u64, |n, &byte| (n << 8) | u64::from(byte))
@@ -116,7 +116,7 @@ impl Header {
         if size < least as u64 || usize::try_from(size).is_err() {
             return Err(FormatError::Size(size));
         }
-        Ok(Header { size, has_crc })
+        Ok(FileHeader { size, has_crc })
     }
 
     /// Where the packed tree is, after the checksum was found right.
@@ -170,13 +170,13 @@ pub fn read_file(path: &Path, into: TreeMut) -> Result<()> {
 
 /// As [`read_file`] under a shared lock. A missing file is created, so that there is something to lock.
 pub fn read_with_lock(path: &Path, into: TreeMut) -> Result<()> {
-    let fd = open_locked(path, lock::Mode::Shared)?;
+    let fd = open_locked(path, lock::LockMode::Shared)?;
     read_fd(path, &fd, into)?;
     Ok(lock::unlock(&fd)?)
 }
 
 pub fn write_with_lock(path: &Path, tree: TreeRef) -> Result<()> {
-    let fd = open_locked(path, lock::Mode::Exclusive)?;
+    let fd = open_locked(path, lock::LockMode::Exclusive)?;
     overwrite(&fd, tree)?;
     Ok(lock::unlock(&fd)?)
 }
@@ -185,7 +185,7 @@ pub fn write_with_lock(path: &Path, tree: TreeRef) -> Result<()> {
 ///
 /// A file that cannot be read as a tree is an error, so that the second half does not overwrite it.
 pub fn lock_open_read(path: &Path, into: TreeMut) -> Result<OwnedFd> {
-    let fd = open_locked(path, lock::Mode::Exclusive)?;
+    let fd = open_locked(path, lock::LockMode::Exclusive)?;
     read_fd(path, &fd, into)?;
     Ok(fd)
 }
@@ -204,10 +204,10 @@ pub fn write_close_unlock(path: &Path, fd: OwnedFd, tree: TreeRef) -> Result<()>
 
 /// Opens and locks the file that is at `path` once the lock is ours: it may have been replaced while
 /// we waited for the lock of the old one.
-fn open_locked(path: &Path, mode: lock::Mode) -> Result<OwnedFd> {
+fn open_locked(path: &Path, mode: lock::LockMode) -> Result<OwnedFd> {
     for _ in 0..LOCK_TRIES {
         let fd = match disk::open_rdwr_create(path) {
-            Err(e) if e.is_denied() && mode == lock::Mode::Shared => disk::open_read(path)?,
+            Err(e) if e.is_denied() && mode == lock::LockMode::Shared => disk::open_read(path)?,
             other => other?,
         };
         lock::lock(&fd, mode)?;

@@ -3,7 +3,7 @@
 //! Data files `<prefix>.0.<writer>` hold the trees of a run of ranks of about 1 MiB; map files
 //! `<prefix>.<level>.<writer>` say which file a writer wrote, level upon level until one map covers all
 //! ranks; that one is `<prefix>` itself. Who writes what follows from the sizes of all trees, which all
-//! ranks know after one exchange of numbers ([`Plan`]).
+//! ranks know after one exchange of numbers ([`WritePlan`]).
 //!
 //! A set replaces another at once: its files take names that the set in use does not have (`names`), so nothing
 //! that can be read is touched until the last step, the rename of the top map. Everything is staged on all ranks
@@ -15,7 +15,7 @@ mod read;
 
 pub use read::{read_scatter, read_scatter_single};
 
-use self::names::{Identity, Previous, suffix, with_suffix};
+use self::names::{Previous, SetIdentity, suffix, with_suffix};
 use super::exchange::{self, Arrived, Direction};
 use super::file;
 use super::pack;
@@ -24,7 +24,7 @@ use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
-use crate::storage::lock::Turn;
+use crate::storage::lock::DirectoryLock;
 use crate::storage::{Staged, place};
 use crate::wire::gather_u64;
 use std::ffi::{CStr, CString};
@@ -65,8 +65,8 @@ pub fn write_gather_in_segments<C: Comm>(
     write_segments(comm, Some(prefix), Some(data), segment)
 }
 
-/// Each rank tells all others its size, and rank 0 what tells the new set from the one in use; from then on everybody
-/// knows who writes what to which file.
+/// All ranks gather their sizes, and learn from rank 0 the identity of the new set: then each can compute who writes what
+/// to which file.
 fn write_segments<C: Comm>(
     comm: &C,
     prefix: Option<&Path>,
@@ -76,8 +76,8 @@ fn write_segments<C: Comm>(
     let prepared = Prepared::new(comm.rank(), prefix, data);
     let own = prepared.as_ref().ok();
     let sizes = gather_u64(comm, own.map_or(0, |own| own.message.len() as u64))?;
-    let identity = Identity::share(comm, own.map(|own| own.identity))?;
-    let plan = Plan::new(&sizes, segment, identity);
+    let identity = SetIdentity::share(comm, own.map(|own| own.identity))?;
+    let plan = WritePlan::new(&sizes, segment, identity);
     let prepared = prepared.and_then(|p| Ok((p, plan.rooms(comm.rank())?)));
     let (prepared, rooms) = agree(comm, prepared)?;
     let mut message = prepared.message;
@@ -101,13 +101,13 @@ fn write_segments<C: Comm>(
     publish(comm, prepared.prefix, files, &plan, prepared.previous)
 }
 
-/// What a rank brings to a write.
+/// The contribution of a rank to a write.
 struct Prepared<'a> {
     prefix: &'a Path,
     message: Vec<u8>,
-    /// What is in use under the prefix; only rank 0 looks.
+    /// The set in use under the prefix; only rank 0 looks.
     previous: Previous,
-    identity: Identity,
+    identity: SetIdentity,
 }
 
 impl<'a> Prepared<'a> {
@@ -128,21 +128,21 @@ impl<'a> Prepared<'a> {
 }
 
 /// Who writes files of which level, and for whom.
-struct Plan {
-    levels: Vec<Level>,
-    identity: Identity,
+struct WritePlan {
+    levels: Vec<PlanLevel>,
+    identity: SetIdentity,
 }
 
-struct Level {
+struct PlanLevel {
     /// Ranks that have something to be written, with its packed size; ascending.
     sources: Vec<(usize, u64)>,
     /// Ranks that write, each for the sources from itself up to the next writer; ascending from 0.
     writers: Vec<usize>,
 }
 
-impl Level {
+impl PlanLevel {
     /// A source starts a new segment when its last byte lies beyond the segment of its first one.
-    fn new(sources: Vec<(usize, u64)>, segment: u64) -> Level {
+    fn new(sources: Vec<(usize, u64)>, segment: u64) -> PlanLevel {
         let mut writers = vec![0];
         let mut start = 0;
         for &(rank, size) in &sources {
@@ -153,7 +153,7 @@ impl Level {
             }
             start = end;
         }
-        Level { sources, writers }
+        PlanLevel { sources, writers }
     }
 
     fn writer_of(&self, rank: usize) -> usize {
@@ -173,10 +173,10 @@ impl Level {
     }
 }
 
-impl Plan {
-    fn new(sizes: &[u64], segment: u64, identity: Identity) -> Plan {
+impl WritePlan {
+    fn new(sizes: &[u64], segment: u64, identity: SetIdentity) -> WritePlan {
         let all = sizes.iter().copied().enumerate().collect();
-        let mut levels = vec![Level::new(all, segment)];
+        let mut levels = vec![PlanLevel::new(all, segment)];
         while levels.len() < 2 || levels[levels.len() - 1].writers.len() > 1 {
             let below = levels.len() - 1;
             let size = |writer| {
@@ -185,9 +185,9 @@ impl Plan {
             };
             let writers = levels[below].writers.iter();
             let sources = writers.map(|&writer| (writer, size(writer))).collect();
-            levels.push(Level::new(sources, segment));
+            levels.push(PlanLevel::new(sources, segment));
         }
-        Plan { levels, identity }
+        WritePlan { levels, identity }
     }
 
     /// Room for everything that `rank` receives, level by level.
@@ -248,7 +248,7 @@ fn publish<C: Comm>(
     comm: &C,
     prefix: &Path,
     files: Vec<(CString, Tree)>,
-    plan: &Plan,
+    plan: &WritePlan,
     previous: Previous,
 ) -> Result<()> {
     let stage = |(name, content): &(CString, Tree)| stage(prefix, name, content);
@@ -276,25 +276,25 @@ fn publish<C: Comm>(
 }
 
 /// A file of a set that is written but has no name yet.
-struct Pending {
+struct StagedFile {
     path: PathBuf,
     staged: Staged,
 }
 
-fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<Pending> {
+fn stage(prefix: &Path, name: &CStr, content: &Tree) -> Result<StagedFile> {
     let bytes = file::persisted(content.view())?;
     let path = with_suffix(prefix, name);
     let staged = Staged::write_like(&path, &bytes, prefix)?;
-    Ok(Pending { path, staged })
+    Ok(StagedFile { path, staged })
 }
 
-fn commit_all(files: impl IntoIterator<Item = Pending>) -> Result<()> {
+fn commit_all(files: impl IntoIterator<Item = StagedFile>) -> Result<()> {
     let mut files = files.into_iter();
     files.try_for_each(|file| Ok(file.staged.commit()?))
 }
 
-/// Removes files of a set that is not to be. One that stays is not in the way of anybody but upstream's
-/// `kvtree_read_scatter_single`, until the next set replaces or removes it.
+/// Removes files of a set that was not committed. A leftover disturbs only upstream's `kvtree_read_scatter_single`, until
+/// the next set replaces or removes it.
 fn discard(paths: &[PathBuf]) {
     for path in paths {
         if let Err(cause) = place::remove(path) {
@@ -307,13 +307,13 @@ fn discard(paths: &[PathBuf]) {
 
 /// Writes the trees below the ranks' keys in `data`, which is sorted by rank on the way.
 ///
-/// Processes that do so at once take turns, so that a set of one of them is left: upstream's own test has all ranks of a job
+/// Concurrent writers are serialized, so that the set of one of them remains: upstream's own test has all ranks of a job
 /// write the same set.
 pub fn write_to_gather(prefix: &Path, data: &mut TreeMut, ranks: i32) -> Result<()> {
     data.sort_int(false);
-    let _turn = Turn::beside(prefix);
+    let _turn = DirectoryLock::beside(prefix);
     let previous = Previous::find(prefix)?;
-    let Identity { zeros, generation } = previous.next(prefix)?;
+    let SetIdentity { zeros, generation } = previous.next(prefix)?;
     let per_file = entries_per_file();
     let entries: Vec<_> = data.view().iter().collect();
     let mut map = Tree::new();

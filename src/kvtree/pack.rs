@@ -103,7 +103,7 @@ pub(super) fn room_for(size: usize) -> Result<Vec<u8>> {
 
 /// Finds the end of the packed tree at the start of `bytes`, checking every step on the way.
 pub fn packed_length(bytes: &[u8]) -> std::result::Result<usize, FormatError> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = PackReader::new(bytes);
     let mut elements = u64::from(reader.count()?);
     while elements > 0 {
         reader.key()?;
@@ -128,7 +128,7 @@ pub fn unpack_into(
     tree: TreeMut,
     order: Order,
 ) -> std::result::Result<usize, FormatError> {
-    let packed = Packed::new(bytes)?;
+    let packed = PackedTree::new(bytes)?;
     packed.unpack_into(tree, order)?;
     Ok(packed.0.len())
 }
@@ -145,15 +145,21 @@ pub fn merge_into(
     let length = packed_length(bytes)?;
     let bytes = &bytes[..length];
     if order == Order::Reversed {
-        walk(&mut Reader::new(bytes), Cursor::new(tree), |cursor, key| {
-            cursor.enter(key);
-            true
-        })?;
+        walk(
+            &mut PackReader::new(bytes),
+            Cursor::new(tree),
+            |cursor, key| {
+                cursor.enter(key);
+                true
+            },
+        )?;
         return Ok(length);
     }
     if tree.view().is_empty() {
         let cursor = Cursor::new(tree.edit());
-        if walk(&mut Reader::new(bytes), cursor, |c, key| c.add_back(key))? {
+        if walk(&mut PackReader::new(bytes), cursor, |c, key| {
+            c.add_back(key)
+        })? {
             return Ok(length);
         }
         tree.clear();
@@ -249,18 +255,18 @@ fn walk<'s, 'a>(
 
 /// A packed tree, seen without unpacking it.
 #[derive(Clone, Copy)]
-pub struct Packed<'a>(&'a [u8]);
+pub struct PackedTree<'a>(&'a [u8]);
 
-impl<'a> Packed<'a> {
+impl<'a> PackedTree<'a> {
     /// The tree that fills `bytes`.
     pub fn new(bytes: &'a [u8]) -> std::result::Result<Self, FormatError> {
         let length = packed_length(bytes)?;
-        Ok(Packed(&bytes[..length]))
+        Ok(PackedTree(&bytes[..length]))
     }
 
     /// The same, when the bytes are known to be right.
     pub(crate) fn checked(bytes: &'a [u8]) -> Self {
-        Packed(bytes)
+        PackedTree(bytes)
     }
 
     pub fn bytes(self) -> &'a [u8] {
@@ -269,21 +275,21 @@ impl<'a> Packed<'a> {
 
     /// As the function of this name, without checking again.
     pub fn unpack_into(self, tree: TreeMut, order: Order) -> std::result::Result<(), FormatError> {
-        unpack_from(&mut Reader::new(self.0), tree, order)
+        unpack_from(&mut PackReader::new(self.0), tree, order)
     }
 
-    pub fn children(self) -> impl Iterator<Item = (&'a CStr, Packed<'a>)> {
-        let mut reader = Reader::new(self.0);
+    pub fn children(self) -> impl Iterator<Item = (&'a CStr, PackedTree<'a>)> {
+        let mut reader = PackReader::new(self.0);
         let count = reader.count().unwrap_or(0);
         (0..count).map_while(move |_| {
             let key = reader.key().ok()?;
-            let below = Packed::new(&self.0[reader.at..]).ok()?;
+            let below = PackedTree::new(&self.0[reader.at..]).ok()?;
             reader.at += below.0.len();
             Some((key, below))
         })
     }
 
-    pub fn get(self, key: &CStr) -> Option<Packed<'a>> {
+    pub fn get(self, key: &CStr) -> Option<PackedTree<'a>> {
         self.children()
             .find(|(k, _)| *k == key)
             .map(|(_, below)| below)
@@ -295,18 +301,18 @@ impl<'a> Packed<'a> {
     }
 }
 
-struct Reader<'a> {
+struct PackReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PackReader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, at: 0 }
+        PackReader { bytes, at: 0 }
     }
 }
 
-impl<'a> Source<'a> for Reader<'a> {
+impl<'a> Source<'a> for PackReader<'a> {
     fn count(&mut self) -> std::result::Result<u32, FormatError> {
         let rest = &self.bytes[self.at..];
         let (count, rest) = rest

@@ -6,50 +6,50 @@
 use super::{Error, Result, TreeMut, TreeRef};
 use std::ffi::{CStr, CString};
 
-/// What is left below a value: most setters leave nothing at all, two leave an empty tree.
+/// What a setter puts below a value: most nothing at all, two an empty tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Below {
+pub enum BelowValue {
     Nothing,
     EmptyTree,
 }
 
 impl TreeMut<'_> {
     /// Makes `value` the only value of `key`.
-    pub fn set_value(&mut self, key: &CStr, value: &CStr, below: Below) {
+    pub fn set_value(&mut self, key: &CStr, value: &CStr, below: BelowValue) {
         self.unset(key);
         let mut name = self.child(key);
         match below {
-            Below::Nothing => drop(name.set(value, None)),
-            Below::EmptyTree => drop(name.child(value)),
+            BelowValue::Nothing => drop(name.set(value, None)),
+            BelowValue::EmptyTree => drop(name.child(value)),
         }
     }
 
     pub fn set_int(&mut self, key: &CStr, value: i32) {
-        self.set_value(key, &signed_text(value.into()), Below::EmptyTree);
+        self.set_value(key, &signed_text(value.into()), BelowValue::EmptyTree);
     }
 
     pub fn set_str(&mut self, key: &CStr, value: &CStr) {
-        self.set_value(key, value, Below::EmptyTree);
+        self.set_value(key, value, BelowValue::EmptyTree);
     }
 
     pub fn set_u64(&mut self, key: &CStr, value: u64) {
-        self.set_value(key, &unsigned_text(value), Below::Nothing);
+        self.set_value(key, &unsigned_text(value), BelowValue::Nothing);
     }
 
     pub fn set_i64(&mut self, key: &CStr, value: i64) {
-        self.set_value(key, &signed_text(value), Below::Nothing);
+        self.set_value(key, &signed_text(value), BelowValue::Nothing);
     }
 
     pub fn set_crc32(&mut self, key: &CStr, value: u32) {
-        self.set_value(key, &hex(value.into()), Below::Nothing);
+        self.set_value(key, &hex(value.into()), BelowValue::Nothing);
     }
 
     pub fn set_double(&mut self, key: &CStr, value: f64) {
-        self.set_value(key, &double(value), Below::Nothing);
+        self.set_value(key, &double(value), BelowValue::Nothing);
     }
 
     pub fn set_address(&mut self, key: &CStr, value: usize) {
-        self.set_value(key, &address(value), Below::Nothing);
+        self.set_value(key, &address(value), BelowValue::Nothing);
     }
 
     /// Adds `value` below `key` unless it is there, and returns what is below it.
@@ -173,52 +173,39 @@ fn lossy(text: &CStr) -> String {
 
 // ---- writing --------------------------------------------------------------------------------
 
-/// A whole number in the decimal form of `%d`, `%lu` and their kin, without a trip to the allocator.
-pub struct Decimal {
-    bytes: [u8; Self::ROOM],
-    start: usize,
-}
+/// A whole number in the decimal form of `%d`, `%lu` and their kin, on the stack.
+pub struct Decimal([u8; Self::ROOM]);
 
 impl Decimal {
     /// Sign, 20 digits, NUL.
     const ROOM: usize = 22;
 
-    fn new(mut magnitude: u64, negative: bool) -> Self {
+    fn new(number: impl itoa::Integer) -> Self {
         let mut bytes = [0; Self::ROOM];
-        let mut start = Self::ROOM - 1;
-        loop {
-            start -= 1;
-            bytes[start] = b'0' + (magnitude % 10) as u8;
-            magnitude /= 10;
-            if magnitude == 0 {
-                break;
-            }
-        }
-        if negative {
-            start -= 1;
-            bytes[start] = b'-';
-        }
-        Decimal { bytes, start }
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(number).as_bytes();
+        bytes[..digits.len()].copy_from_slice(digits);
+        Decimal(bytes)
     }
 }
 
 impl std::ops::Deref for Decimal {
     type Target = CStr;
     fn deref(&self) -> &CStr {
-        CStr::from_bytes_with_nul(&self.bytes[self.start..]).expect("digits and one NUL")
+        CStr::from_bytes_until_nul(&self.0).expect("digits and a NUL")
     }
 }
 
 pub fn signed_text(value: i64) -> Decimal {
-    Decimal::new(value.unsigned_abs(), value < 0)
+    Decimal::new(value)
 }
 
 pub fn unsigned_text(value: u64) -> Decimal {
-    Decimal::new(value, false)
+    Decimal::new(value)
 }
 
 pub fn rank_text(rank: usize) -> Decimal {
-    Decimal::new(rank as u64, false)
+    Decimal::new(rank)
 }
 
 fn owned(text: String) -> CString {

@@ -1,4 +1,4 @@
-//! Where a message comes from: thousands of processes may write to one terminal.
+//! Which process a message comes from: thousands may write to one terminal.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Standard error, also where it is a pipe that nobody reads any more: that raises SIGPIPE, which ends a process that has
-//! not arranged for it. So the signal is blocked in this thread meanwhile, and taken away if the write has raised it.
+//! Standard error without SIGPIPE, which a broken pipe raises and which ends a process by default: the signal is blocked in
+//! this thread during the write, and consumed if the write has raised it.
 #![allow(unsafe_code)]
 
 use std::io::{ErrorKind, Write};
@@ -24,7 +24,7 @@ struct Blocked {
 }
 
 impl Blocked {
-    /// None where one waits already: another would be the same, and that one is the program's.
+    /// `None` if a SIGPIPE is pending already: it is the program's, and another would merge with it.
     fn begin() -> Option<Blocked> {
         let (mut signal, mut waiting, mut before) = (empty(), empty(), empty());
         // SAFETY: sets of ours, which are initialized.

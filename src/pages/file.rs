@@ -1,4 +1,7 @@
-//! Files in memory on huge pages.
+//! Files in tmpfs on huge pages.
+//!
+//! By hand: a mapping that huge pages can back must begin at a multiple of their size, for which a larger range is reserved
+//! and mapped over (MAP_FIXED), and MADV_COLLAPSE is in no crate of mappings.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
@@ -7,24 +10,24 @@ use rustix::io::{Errno, Result};
 
 use super::{HUGE_PAGE, wanted};
 
-/// Some huge pages of a file in memory, to be written to.
+/// Some huge pages of a tmpfs file, mapped for writing.
 #[derive(Debug)]
-pub(crate) struct HugePages(Window);
+pub(crate) struct HugePages(AlignedMapping);
 
 impl HugePages {
-    /// They take the place of the pages that the file has from `offset` on, a multiple of [`HUGE_PAGE`] as
-    /// `length` is. Where each of them comes, there must be a page; its bytes stay as they are, and the rest
-    /// are zeros. The file must not end before they do.
-    pub(crate) fn join(file: BorrowedFd, offset: u64, length: usize) -> Result<HugePages> {
+    /// Collapses the small pages of the file from `offset` on into huge ones (MADV_COLLAPSE); content stays, holes become
+    /// zeros. `offset` and `length` are multiples of [`HUGE_PAGE`]. Each huge page must begin with a page that is
+    /// allocated, and end within the file.
+    pub(crate) fn collapse(file: BorrowedFd, offset: u64, length: usize) -> Result<HugePages> {
         if !wanted() {
             return Err(Errno::NOTSUP);
         }
         let offset = libc::off_t::try_from(offset).map_err(|_| Errno::OVERFLOW)?;
-        let window = Window::new(length)?;
-        window.show(file, offset)?;
-        // SAFETY: the range is the window's, and no byte of the file changes.
-        match unsafe { libc::madvise(window.start(), length, libc::MADV_COLLAPSE) } {
-            0 => Ok(HugePages(window)),
+        let mapping = AlignedMapping::new(length)?;
+        mapping.show(file, offset)?;
+        // SAFETY: the range of the mapping; no byte of the file changes.
+        match unsafe { libc::madvise(mapping.start(), length, libc::MADV_COLLAPSE) } {
+            0 => Ok(HugePages(mapping)),
             _ => Err(last_error()),
         }
     }
@@ -33,7 +36,7 @@ impl HugePages {
         self.0.length
     }
 
-    /// Writes from `at` of the first page on; others may write elsewhere at the same time.
+    /// Writes at byte `at` of these pages; others may write elsewhere at the same time.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         let length = self.0.length;
         assert!(
@@ -41,44 +44,45 @@ impl HugePages {
             "not in these pages"
         );
         let start = self.0.start().cast::<u8>().wrapping_add(at);
-        // SAFETY: the range lies in pages that are mapped to be written, and nobody has a reference to it.
+        // SAFETY: the range lies in pages that are mapped for writing, and there is no reference to it.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
     }
 }
 
-/// Addresses that begin with those of a huge page.
+/// A range of addresses that is aligned to huge pages.
 #[derive(Debug)]
-struct Window {
-    mapping: *mut libc::c_void,
+struct AlignedMapping {
+    reserved: *mut libc::c_void,
     length: usize,
 }
 
-// SAFETY: it is only an address range that is this value's own.
-unsafe impl Send for Window {}
+// SAFETY: an address range that nothing else uses.
+unsafe impl Send for AlignedMapping {}
 
-impl Window {
-    fn new(length: usize) -> Result<Window> {
+impl AlignedMapping {
+    fn new(length: usize) -> Result<AlignedMapping> {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let (whole, access) = (length + HUGE_PAGE, libc::PROT_NONE);
         // SAFETY: a new mapping, which changes no other memory.
-        let mapping = unsafe { libc::mmap(ptr::null_mut(), whole, access, kind, -1, 0) };
-        match mapping == libc::MAP_FAILED {
+        let reserved = unsafe { libc::mmap(ptr::null_mut(), whole, access, kind, -1, 0) };
+        match reserved == libc::MAP_FAILED {
             true => Err(last_error()),
-            false => Ok(Window { mapping, length }),
+            false => Ok(AlignedMapping { reserved, length }),
         }
     }
 
     fn start(&self) -> *mut libc::c_void {
-        let address = self.mapping as usize;
+        let address = self.reserved.addr();
         let skipped = address.next_multiple_of(HUGE_PAGE) - address;
-        self.mapping.wrapping_byte_add(skipped)
+        self.reserved.wrapping_byte_add(skipped)
     }
 
+    /// Maps the file into the range.
     fn show(&self, file: BorrowedFd, offset: libc::off_t) -> Result<()> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_SHARED | libc::MAP_FIXED;
         let (start, fd) = (self.start(), file.as_raw_fd());
-        // SAFETY: it takes the place of addresses that belong to this window.
+        // SAFETY: replaces a part of the range that `new` has reserved.
         let shown = unsafe { libc::mmap(start, self.length, access, kind, fd, offset) };
         match shown == libc::MAP_FAILED {
             true => Err(last_error()),
@@ -87,10 +91,10 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for AlignedMapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping of `new`, into which nobody has a reference.
-        unsafe { libc::munmap(self.mapping, self.length + HUGE_PAGE) };
+        // SAFETY: the range of `new`, into which there is no reference.
+        unsafe { libc::munmap(self.reserved, self.length + HUGE_PAGE) };
     }
 }
 

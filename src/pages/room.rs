@@ -1,5 +1,5 @@
-//! Room for bytes, cut out of *slabs*: the parts of a buffer can be owned, filled and given up one by one,
-//! while all of them together lie on huge pages, for which a single part would be too short.
+//! Buffers cut out of *slabs*: they are owned, filled and freed one by one, while a slab is long enough for huge pages,
+//! for which a single buffer would be too short.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -7,12 +7,14 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
-use super::{HUGE_PAGE, ask_for_huge_pages, zeroed};
+use memmap2::{Advice, MmapMut};
 
-/// About how long a slab gets: its memory is free again only when none of its rooms is left.
+use super::{HUGE_PAGE, wanted, zeroed};
+
+/// About how long a slab gets, in bytes: its memory is freed only with the last of its buffers.
 const SLAB: usize = 16 << 20;
 
-/// Rooms begin at multiples of it, so that no two of them share a cache line.
+/// Buffers are aligned to it, so that no two of them share a cache line.
 const LINE: usize = 64;
 
 /// One allocation, from the allocator or, if it is long, from the system.
@@ -20,11 +22,11 @@ const LINE: usize = 64;
 struct Slab {
     start: NonNull<u8>,
     length: usize,
-    /// Address and length of the mapping in which it lies.
-    mapping: Option<(usize, usize)>,
+    /// The mapping in which it lies; `None` on the heap.
+    mapping: Option<MmapMut>,
 }
 
-// SAFETY: it is only an address; what lies there is accessed through rooms, each of which has its own part.
+// SAFETY: only an address; the memory is accessed through buffers that do not overlap.
 unsafe impl Send for Slab {}
 // SAFETY: as above.
 unsafe impl Sync for Slab {}
@@ -38,24 +40,19 @@ impl Slab {
         }
     }
 
-    /// Begins with a huge page; nothing of it is in memory yet.
+    /// Aligned to huge pages; no page is allocated before it is touched.
     fn map(length: usize) -> Option<Slab> {
-        let all = length.checked_add(HUGE_PAGE)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping, which changes no other memory.
-        let base = unsafe { libc::mmap(ptr::null_mut(), all, access, kind, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return None;
-        }
-        let address = base as usize;
+        let mut mapping = MmapMut::map_anon(length.checked_add(HUGE_PAGE)?).ok()?;
+        let address = mapping.as_ptr().addr();
         let skipped = address.next_multiple_of(HUGE_PAGE) - address;
-        let start = base.wrapping_byte_add(skipped);
-        ask_for_huge_pages(start as usize, length / HUGE_PAGE * HUGE_PAGE);
+        if wanted() {
+            // Only advice: without huge pages the buffer works as well.
+            let _ = mapping.advise_range(Advice::HugePage, skipped, length / HUGE_PAGE * HUGE_PAGE);
+        }
         Some(Slab {
-            start: NonNull::new(start.cast())?,
+            start: NonNull::from(&mut mapping[skipped..]).cast(),
             length,
-            mapping: Some((address, all)),
+            mapping: Some(mapping),
         })
     }
 }
@@ -73,19 +70,15 @@ impl From<Vec<u8>> for Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        match self.mapping {
-            // SAFETY: the mapping of `map`, of which no room is left.
-            Some((base, length)) => drop(unsafe { libc::munmap(base as *mut _, length) }),
-            None => {
-                let bytes = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.length);
-                // SAFETY: the box of `from`, of which no room is left.
-                drop(unsafe { Box::from_raw(bytes) });
-            }
+        if self.mapping.is_none() {
+            let bytes = ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.length);
+            // SAFETY: the box of `from`, into which no buffer points any more.
+            drop(unsafe { Box::from_raw(bytes) });
         }
     }
 }
 
-/// A part of a slab that nobody else has access to.
+/// A buffer: a part of a slab that no other buffer overlaps.
 #[derive(Debug)]
 pub(crate) struct Room {
     slab: Arc<Slab>,
@@ -99,7 +92,7 @@ impl Room {
         self.capacity
     }
 
-    /// Changes the length; what is in it may be anything. One that is too small gives way to another.
+    /// Changes the length; reallocates if too small. The contents are unspecified.
     pub(crate) fn resize(&mut self, length: usize) {
         if length > self.capacity {
             *self = Room::from(vec![0; length]);
@@ -130,8 +123,7 @@ impl Deref for Room {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `offset..offset + length` lies in the slab, all of which has a value, and no other room
-        // has any of it.
+        // SAFETY: `offset..offset + length` lies in the slab, which is initialized, and overlaps no other buffer.
         unsafe { slice::from_raw_parts(self.slab.start.add(self.offset).as_ptr(), self.length) }
     }
 }
@@ -155,7 +147,7 @@ impl AsMut<[u8]> for Room {
     }
 }
 
-/// Rooms of these lengths, or nothing if there is no memory for them.
+/// Buffers of zeros of these lengths; `None` if there is no memory for them.
 pub(crate) fn rooms(lengths: &[usize]) -> Option<Vec<Room>> {
     let mut rooms = Vec::with_capacity(lengths.len());
     let mut rest = lengths;
@@ -181,7 +173,7 @@ pub(crate) fn rooms(lengths: &[usize]) -> Option<Vec<Room>> {
     Some(rooms)
 }
 
-/// Where the rooms begin that share the next slab: at least one.
+/// The offsets of the buffers that share the next slab: at least one.
 fn fill_a_slab(lengths: &[usize]) -> Option<Vec<usize>> {
     let mut offsets = Vec::new();
     let mut end = 0usize;

@@ -7,7 +7,7 @@ use super::error::different;
 use super::file::Description;
 use super::memory::Loan;
 use super::{Decomp, Error, File, Result, agree_with, exchange};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 
 mod buffer;
 mod fit;
@@ -26,7 +26,7 @@ use reading::Reading;
 
 /// Takes over this rank's part of one array; it is written when the buffer is full, at the next sync or
 /// close. `fill` is one element for places that no rank holds. Collective.
-pub fn write<C: Comm>(
+pub fn write<C: Sparse>(
     file: &mut File<C>,
     var: i32,
     decomp: &Arc<Decomp>,
@@ -49,7 +49,7 @@ pub fn write<C: Comm>(
 
 /// As [`write`] for several variables of one decomposition, whose parts follow each other in `arrays`.
 /// `flush`: have them in the file on return. Collective.
-pub fn write_multi<C: Comm>(
+pub fn write_multi<C: Sparse>(
     file: &mut File<C>,
     vars: &[i32],
     decomp: &Arc<Decomp>,
@@ -86,7 +86,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn write<C: Comm>(&self, file: &mut File<C>) -> Result<()> {
+    fn write<C: Sparse>(&self, file: &mut File<C>) -> Result<()> {
         if file.read_only {
             return Err(Error::ReadOnly);
         }
@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 
     /// Where the arrays go.
-    fn fit<C: Comm>(&self, file: &File<C>, variables: &[Arc<Description>]) -> Result<Vec<Fit>> {
+    fn fit<C: Sparse>(&self, file: &File<C>, variables: &[Arc<Description>]) -> Result<Vec<Fit>> {
         self.check(variables)?;
         let each = self.vars.iter().zip(variables).enumerate();
         each.map(|(at, (&var, variable))| {
@@ -223,7 +223,7 @@ impl Call<'_> {
 }
 
 /// Reads this rank's part; holes keep what they had. Collective.
-pub fn read<C: Comm>(
+pub fn read<C: Sparse>(
     file: &mut File<C>,
     var: i32,
     decomp: &Decomp,

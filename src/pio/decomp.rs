@@ -8,7 +8,7 @@ use super::map::Map;
 use super::plan::{Plan, Rearranger};
 use super::planning;
 use super::{IoSystem, Kind, Result};
-use crate::comm::{Comm, Op};
+use crate::comm::{Op, Sparse};
 
 /// What becomes of an entry of a map that is not in the array. All but the first comes with a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ pub struct Decomp {
 
 impl Decomp {
     /// Collective over the I/O system; all ranks give the same but for `map` and `io_region`.
-    pub fn new<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
+    pub fn new<C: Sparse>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
         let number = system.decomps.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             number,
@@ -86,7 +86,7 @@ impl Decomp {
 }
 
 /// One that all ranks have already, or a new one.
-fn plan_for<C: Comm>(system: &IoSystem<C>, layout: &Layout) -> Result<Arc<Plan>> {
+fn plan_for<C: Sparse>(system: &IoSystem<C>, layout: &Layout) -> Result<Arc<Plan>> {
     let total = planning::total(layout.dims).ok();
     let regular = total.and_then(|total| Map::regular(layout.map, total));
     let key = Key::of(layout, regular.as_ref());

@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::format::{Format, GLOBAL, Write};
 use super::{Error, File, Kind, Regions, Result, agree, memory};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Sparse, Tag};
 
 const TAG: Tag = 7121;
 /// Entries of maps that the first I/O task has in memory at a time.
@@ -66,7 +66,12 @@ pub fn is_small(dims: &[u64]) -> bool {
 // ---- writing ----
 
 /// Writes the maps of all ranks into a new file, which stays open. Collective.
-pub fn write<C: Comm>(file: &mut File<C>, dims: &[u64], map: &[i64], about: &About) -> Result<()> {
+pub fn write<C: Sparse>(
+    file: &mut File<C>,
+    dims: &[u64],
+    map: &[i64],
+    about: &About,
+) -> Result<()> {
     let lengths = all_lengths(&file.system.comm, map.len() as u64)?;
     let kind = match is_small(dims) {
         true => Kind::Int,
@@ -151,7 +156,7 @@ fn put_text(format: &mut dyn Format, name: &CStr, text: &CStr) -> Result<()> {
     format.put_attribute(GLOBAL, name, Kind::Char, Kind::Char, bytes)
 }
 
-fn put_ints<C: Comm>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<()> {
+fn put_ints<C: Sparse>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<()> {
     let mut bytes = Vec::with_capacity(4 * values.len());
     for value in values {
         bytes.extend(int("a length", *value)?.to_ne_bytes());
@@ -243,7 +248,7 @@ impl Batch {
     }
 
     /// Writes what the root has.
-    fn put<C: Comm>(
+    fn put<C: Sparse>(
         &self,
         file: &mut File<C>,
         var: i32,
@@ -277,7 +282,7 @@ impl Batch {
     }
 
     /// Reads the rows at the root and gives each rank its part. Collective.
-    fn get<C: Comm>(
+    fn get<C: Sparse>(
         &self,
         file: &mut File<C>,
         var: i32,
@@ -327,7 +332,7 @@ fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
 
 /// Reads this rank's part of a decomposition that was written by as many ranks. `bytes`: the length of the file, where
 /// an I/O task knows it. Collective.
-pub fn read<C: Comm>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
+pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
     let ranks = file.system.comm.size() as u64;
     let about = file.ask(read_about)?;
     let (sizes, map_lengths, maps) = file.ask(|format| find_variables(format, ranks, bytes))?;
@@ -436,7 +441,7 @@ fn find_variables(
 }
 
 /// The same on all ranks.
-fn read_lengths<C: Comm>(
+fn read_lengths<C: Sparse>(
     file: &mut File<C>,
     (var, length): Sized,
     range: RangeInclusive<u64>,

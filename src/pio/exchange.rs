@@ -11,7 +11,7 @@ use super::memory::{Loan, Spare};
 use super::packing::{pack as pack_places, unpack as unpack_places};
 use super::route::{Leg, Route};
 use super::{Error, IoSystem, Plan, Result, agree};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Sparse, Tag};
 use inflow::{Inflow, parts_of};
 
 mod dealer;
@@ -45,7 +45,7 @@ pub fn pack<C: Comm>(
 
 /// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere
 /// nothing. Elements that no rank holds get `fill` (one element). Collective over the I/O system.
-pub fn collect<C: Comm>(
+pub fn collect<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -64,7 +64,7 @@ pub fn collect<C: Comm>(
 }
 
 /// As [`collect`] on an I/O task that uses what comes piece by piece, and so needs little room for it.
-pub(in crate::pio) fn pour<C: Comm>(
+pub(in crate::pio) fn pour<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -81,7 +81,7 @@ pub(in crate::pio) fn pour<C: Comm>(
 }
 
 /// As [`collect`], but returns what the rearranger lets the I/O task hold ([`Plan::held`]).
-pub fn to_io<C: Comm>(
+pub fn to_io<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -94,7 +94,7 @@ pub fn to_io<C: Comm>(
 
 /// As [`collect`] or [`pour`] without the second way. With flow control a message is one, for it is messages that are
 /// counted then.
-fn bring<C: Comm>(
+fn bring<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -143,7 +143,7 @@ fn bring<C: Comm>(
     Ok(held)
 }
 
-fn to_blocks<C: Comm>(
+fn to_blocks<C: Sparse>(
     io: &C,
     spare: &Arc<Spare>,
     plan: &Plan,
@@ -311,7 +311,7 @@ impl<'a> Landing<'a> {
     }
 
     /// Sends what goes out, and takes in all legs.
-    fn carry<C: Comm>(
+    fn carry<C: Sparse>(
         &self,
         comm: &C,
         how: Arrival,

@@ -7,7 +7,7 @@ use super::darray::{self, Buffer};
 use super::error::different;
 use super::format::Format;
 use super::{Error, IoSystem, Result, agree, agree_with};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 
 mod description;
 mod plain;
@@ -35,7 +35,7 @@ pub struct File<C: Comm> {
     frames: HashMap<i32, i32>,
 }
 
-impl<C: Comm> File<C> {
+impl<C: Sparse> File<C> {
     /// `opened`: the file on the I/O tasks that have one, nothing elsewhere. `parallel`: whether all I/O tasks
     /// have it or only the first. Collective; if it failed anywhere, it is closed again everywhere.
     pub fn new(

@@ -19,7 +19,7 @@ use super::plan::{Held, Plan, Rearranger};
 use super::route::{Leg, PLANNING, Route, to_blocks};
 use super::sequence::Sequence;
 use super::{Error, IoSystem, Regions, Result, agree, agree_with, memory};
-use crate::comm::{self, Comm, Op};
+use crate::comm::{self, Comm, Op, Sparse};
 use crate::log;
 
 /// Regions of fewer bytes on average are made into blocks before they reach the file.
@@ -40,7 +40,7 @@ pub(super) fn total(dims: &[u64]) -> Result<u64> {
 }
 
 /// `regular`: this rank's map, if it is regular.
-pub(super) fn plan<C: Comm>(
+pub(super) fn plan<C: Sparse>(
     system: &IoSystem<C>,
     layout: &Layout,
     regular: Option<Map>,
@@ -92,7 +92,11 @@ fn within_bounds(layout: &Layout, total: u64) -> Result<(Vec<i64>, usize)> {
     Ok((kept, count))
 }
 
-fn plan_box<C: Comm>(system: &IoSystem<C>, layout: &Layout, regular: Option<Map>) -> Result<Plan> {
+fn plan_box<C: Sparse>(
+    system: &IoSystem<C>,
+    layout: &Layout,
+    regular: Option<Map>,
+) -> Result<Plan> {
     let rank = system.comm.rank();
     let shares = blocks_of(system, layout).and_then(|blocks| {
         let map = map_of(layout, regular, rank, |part| blocks.divide(part))?;
@@ -189,7 +193,7 @@ fn share_regions<C: Comm>(
     Ok(regions)
 }
 
-fn plan_subset<C: Comm>(
+fn plan_subset<C: Sparse>(
     system: &IoSystem<C>,
     layout: &Layout,
     regular: Option<Map>,
@@ -278,7 +282,7 @@ fn gather_maps<C: Comm>(
 }
 
 /// From what the I/O tasks hold to blocks.
-fn second_way<C: Comm>(
+fn second_way<C: Sparse>(
     system: &IoSystem<C>,
     layout: &Layout,
     held: &Sequence,

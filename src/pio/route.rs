@@ -4,7 +4,7 @@ use super::blocks::{Blocks, Share};
 use super::coverage::{Found, cover};
 use super::sequence::Sequence;
 use super::{Error, Result};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Sparse, Tag};
 
 /// What one rank has to do with another: the places in its own buffer, in the order of the message.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) const PLANNING: Tag = 7100;
 
 /// The way of all shares to their tasks; `rank_of` gives the rank of a task. Collective; a rank that has failed before
 /// comes without shares.
-pub(super) fn to_blocks<C: Comm>(
+pub(super) fn to_blocks<C: Sparse>(
     comm: &C,
     rank_of: impl Fn(usize) -> usize,
     task: Option<usize>,

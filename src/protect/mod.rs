@@ -30,6 +30,7 @@ pub use scheme::Scheme;
 pub(crate) use set::{Channel, Exchange, Set};
 
 use crate::failure_domain::placement;
+use crate::comm::FromPeer;
 use crate::{comm, rankstr};
 
 /// Why a set cannot be formed, protected or completed. All ranks of the set get the same error.
@@ -60,3 +61,9 @@ pub enum Error {
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
+}

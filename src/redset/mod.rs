@@ -32,7 +32,7 @@ mod verify;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::comm::{self, Comm, Tag};
+use crate::comm::{self, Comm, FromPeer, Tag, agree};
 use crate::failure_domain::placement::{self, Placement};
 use crate::protect::set::placed;
 use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
@@ -300,8 +300,8 @@ impl From<protect::Error> for Error {
     }
 }
 
-/// One verdict for all ranks of a collective.
-fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }

@@ -1,8 +1,8 @@
 //! Files below one directory, which no link and no `..` can leave.
 //!
-//! A name that a stranger's file gives is taken apart: it must lie below the directory by its words, and every
-//! directory on the way is opened from the one before it, links refused. The last one stays open, and the file
-//! is reached through it ([`Place`]).
+//! A name from a file that we do not trust must lie below the directory lexically, and every directory of its path is
+//! opened relative to the one before it, without following links. The last one stays open, and the file is reached
+//! through it ([`Place`]).
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -15,9 +15,9 @@ use super::file::patiently;
 use super::place::Place;
 use super::{Operation, Result, at, sys};
 
-/// A directory that is held open, and those below it that were asked for.
+/// A directory that is held open, and the directories below it that were opened.
 pub struct Below {
-    /// What the directory is called: as given, and without links.
+    /// The path of the directory as given, and with links resolved.
     names: [PathBuf; 2],
     directories: HashMap<PathBuf, Arc<OwnedFd>>,
 }
@@ -35,7 +35,7 @@ impl Below {
         })
     }
 
-    /// Whether the words of `path` lead below the directory. A relative path begins at the current directory.
+    /// Whether `path` lies below the directory lexically. A relative path begins at the current directory.
     pub fn contains(&self, path: &Path) -> bool {
         self.relative(path).is_some()
     }
@@ -59,7 +59,7 @@ impl Below {
         Ok(Some(Place::in_directory(directory, path.to_owned())))
     }
 
-    /// Opens one directory after the other. `path` is named in an error.
+    /// Opens a directory and those above it. Errors name `path`.
     fn directory(&mut self, relative: &Path, path: &Path) -> Result<Arc<OwnedFd>> {
         if let Some(known) = self.directories.get(relative) {
             return Ok(known.clone());
@@ -74,7 +74,7 @@ impl Below {
     }
 }
 
-/// By its words alone.
+/// Lexically, without following links.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

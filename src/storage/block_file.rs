@@ -1,10 +1,9 @@
 //! A large file that is read and written block by block.
 //!
-//! Checkpoints often lie in memory (tmpfs, as in /dev/shm), where a page that is new to a file costs the
-//! kernel more than the bytes in it. A huge page costs it little more than a small one, but it gives one
-//! only in exchange for a page that is there. So the writer who comes first into a part of such a file
-//! lets it have a page, has that exchanged, and puts its bytes into the huge page without the kernel's help.
-//! Where the kernel cannot or will not, the file is written as any other.
+//! Checkpoints often lie in tmpfs (/dev/shm), where allocating a page costs the kernel more than copying its bytes. A huge
+//! page costs little more than a small one, but the kernel makes one only by collapsing pages that exist. So the first
+//! writer in a range of such a file allocates one page, then collapses it (MADV_COLLAPSE), and copies its bytes into the
+//! mapped huge page without a system call. Where the kernel refuses, the file is written as any other.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +14,7 @@ use super::{Operation, Result, on, sys};
 use crate::pages::{HUGE_PAGE, HugePages};
 
 const HUGE: u64 = HUGE_PAGE as u64;
-/// What is exchanged at once: each time the kernel makes all processors tidy up their lists of pages.
+/// Bytes to collapse at once: each call makes the kernel drain the page lists of all processors.
 const RUN: u64 = 2 * HUGE;
 
 #[derive(Debug)]
@@ -24,35 +23,35 @@ pub struct BlockFile {
     pages: Pages,
 }
 
-/// What pages a file gets.
+/// The pages that a file gets.
 #[derive(Debug)]
 enum Pages {
     Ordinary,
-    /// Huge ones if it lies in memory; nobody has looked yet.
+    /// Huge ones if it lies in tmpfs, which has not been checked yet.
     Perhaps {
         length: u64,
     },
     Huge(Huge),
 }
 
-/// Huge pages come in runs of [`RUN`] bytes, as far as they end before the file does.
+/// Huge pages are made in runs of [`RUN`] bytes, up to the last whole one in the file.
 #[derive(Debug)]
 struct Huge {
-    /// Of the file, at least.
+    /// The least length of the file.
     length: u64,
     tried: HashSet<u64>,
-    /// The last run, and its number.
+    /// The run that is mapped, and its number.
     last: Option<(u64, HugePages)>,
 }
 
 impl BlockFile {
-    /// One that is there.
+    /// Wraps an existing file.
     pub fn existing(fd: OwnedFd) -> BlockFile {
         let pages = Pages::Ordinary;
         BlockFile { fd, pages }
     }
 
-    /// One that is new, or about to be written anew, and will have at least `length` bytes. Others may
+    /// Wraps a file that is new, or about to be rewritten, and will have at least `length` bytes. Others may
     /// write to it at the same time. It must be open for reading too.
     pub fn growing(fd: OwnedFd, length: u64) -> BlockFile {
         let pages = match length < HUGE {
@@ -80,7 +79,7 @@ impl BlockFile {
     }
 
     pub fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
-        self.look_where_it_lies()?;
+        self.choose_pages()?;
         let Pages::Huge(huge) = &mut self.pages else {
             return put(&self.fd, offset, bytes);
         };
@@ -93,7 +92,7 @@ impl BlockFile {
         Ok(())
     }
 
-    fn look_where_it_lies(&mut self) -> Result<()> {
+    fn choose_pages(&mut self) -> Result<()> {
         let Pages::Perhaps { length } = self.pages else {
             return Ok(());
         };
@@ -106,7 +105,7 @@ impl BlockFile {
             _ => Pages::Ordinary,
         };
         if let Pages::Huge(_) = self.pages {
-            // No page may be looked at that lies behind the end of the file.
+            // Access to a mapped page beyond the end of the file would raise SIGBUS.
             let extended = retry_on_intr(|| sys::allocate(&self.fd, length - 1));
             extended.map_err(on(Operation::Allocate, self.as_fd()))?;
         }
@@ -115,11 +114,11 @@ impl BlockFile {
 }
 
 impl Huge {
-    /// Bytes that lie in one run.
+    /// Writes bytes that lie in one run.
     fn write(&mut self, fd: &OwnedFd, offset: u64, bytes: &[u8]) -> Result<()> {
         let number = offset / RUN;
         if self.tried.insert(number) {
-            let run = self.exchange(fd, number * RUN);
+            let run = self.collapse(fd, number * RUN);
             self.last = run.map(|run| (number, run));
         }
         match &mut self.last {
@@ -133,16 +132,16 @@ impl Huge {
         }
     }
 
-    /// Makes a run of huge pages from `start` on, if the kernel agrees.
-    fn exchange(&mut self, fd: &OwnedFd, start: u64) -> Option<HugePages> {
+    /// Makes a run of huge pages from `start` on; `None` if the kernel refuses.
+    fn collapse(&mut self, fd: &OwnedFd, start: u64) -> Option<HugePages> {
         self.last = None;
         let end = (start + RUN).min(self.length / HUGE * HUGE);
         let mut pages = (start..end).step_by(HUGE_PAGE);
         let length = end.checked_sub(start).filter(|length| *length > 0)?;
         let allocated = pages.try_for_each(|page| sys::allocate(fd, page));
-        match allocated.and_then(|()| sys::join_pages(fd, start, length as usize)) {
+        match allocated.and_then(|()| sys::collapse_pages(fd, start, length as usize)) {
             Ok(run) => return Some(run),
-            // Another writer may be in the way here, and nowhere else.
+            // Another writer interferes in this run only; go on with the next ones.
             Err(Errno::AGAIN) => (),
             Err(_) => self.length = 0,
         }
@@ -258,7 +257,8 @@ mod tests {
         for errno in [Errno::INVAL, Errno::NOMEM, Errno::BUSY, Errno::AGAIN] {
             for nth in 0..3 {
                 let dir = memory_dir();
-                let _plan = faults::plan([faults::fail(errno).of(Operation::JoinPages).at(nth)]);
+                let _plan =
+                    faults::plan([faults::fail(errno).of(Operation::CollapsePages).at(nth)]);
                 check(file(&dir, whole.len() as u64), &whole, &places);
             }
         }
@@ -269,7 +269,7 @@ mod tests {
         let dir = memory_dir();
         let whole = bytes(5 * HUGE_PAGE + 100);
         let asked = |length: u64| {
-            let plan = faults::plan([faults::fail(Errno::AGAIN).of(Operation::JoinPages)]);
+            let plan = faults::plan([faults::fail(Errno::AGAIN).of(Operation::CollapsePages)]);
             check(
                 file(&dir, length),
                 &whole,
@@ -278,7 +278,7 @@ mod tests {
             let trace = plan.trace();
             trace
                 .into_iter()
-                .filter(|op| *op == Operation::JoinPages)
+                .filter(|op| *op == Operation::CollapsePages)
                 .count()
         };
         let runs =

@@ -106,14 +106,14 @@ impl Rule {
 }
 
 #[derive(Default)]
-struct State {
+struct FaultState {
     rules: Vec<Rule>,
     trace: Vec<Operation>,
     fired: bool,
     crashed: bool,
 }
 
-impl State {
+impl FaultState {
     fn before(&mut self, op: Operation) -> Result<usize> {
         self.trace.push(op);
         if self.crashed {
@@ -142,22 +142,22 @@ impl State {
 type Watcher = Rc<dyn Fn()>;
 
 thread_local! {
-    static ACTIVE: RefCell<Option<State>> = const { RefCell::new(None) };
+    static ACTIVE: RefCell<Option<FaultState>> = const { RefCell::new(None) };
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Has `watcher` called ahead of every system call of this thread, until the guard is dropped. If it unwinds, the
-/// process has died: what destructors ask for does not happen.
-pub fn watch(watcher: impl Fn() + 'static) -> Watch {
+/// Calls `watcher` ahead of every system call of this thread, until the guard is dropped. If it unwinds, the process
+/// counts as dead: system calls of destructors do nothing.
+pub fn watch(watcher: impl Fn() + 'static) -> ActiveWatch {
     WATCHER.set(Some(Rc::new(watcher)));
-    Watch(PhantomData)
+    ActiveWatch(PhantomData)
 }
 
 /// A watcher in force. It cannot leave its thread.
 #[must_use = "the watch ends when the guard is dropped"]
-pub struct Watch(PhantomData<*const ()>);
+pub struct ActiveWatch(PhantomData<*const ()>);
 
-impl Drop for Watch {
+impl Drop for ActiveWatch {
     fn drop(&mut self) {
         WATCHER.set(None);
     }
@@ -165,21 +165,21 @@ impl Drop for Watch {
 
 /// Puts the rules in force on this thread, in place of any earlier plan, until the guard is dropped.
 /// A plan without rules only records.
-pub fn plan(rules: impl IntoIterator<Item = Rule>) -> Guard {
+pub fn plan(rules: impl IntoIterator<Item = Rule>) -> ActivePlan {
     let rules = rules.into_iter().collect();
-    let state = State {
+    let state = FaultState {
         rules,
-        ..State::default()
+        ..FaultState::default()
     };
     ACTIVE.set(Some(state));
-    Guard(PhantomData)
+    ActivePlan(PhantomData)
 }
 
 /// A plan in force. It cannot leave its thread.
 #[must_use = "the plan ends when the guard is dropped"]
-pub struct Guard(PhantomData<*const ()>);
+pub struct ActivePlan(PhantomData<*const ()>);
 
-impl Guard {
+impl ActivePlan {
     /// Whether any rule has hit so far.
     pub fn fired(&self) -> bool {
         self.read(|state| state.fired)
@@ -190,19 +190,19 @@ impl Guard {
         self.read(|state| state.trace.clone())
     }
 
-    fn read<T: Default>(&self, get: impl FnOnce(&State) -> T) -> T {
+    fn read<T: Default>(&self, get: impl FnOnce(&FaultState) -> T) -> T {
         ACTIVE.with_borrow(|state| state.as_ref().map(get).unwrap_or_default())
     }
 }
 
-impl Drop for Guard {
+impl Drop for ActivePlan {
     fn drop(&mut self) {
         ACTIVE.set(None);
     }
 }
 
-/// For a watched thread time stands still: how long a header is depends on the digits of the times in it, and with it
-/// how many calls are made.
+/// Zeroes the nanoseconds of times for a watched thread: their digits change the length of headers, and with it the number
+/// of calls.
 pub(super) fn still(mut stat: Stat) -> Stat {
     if WATCHER.with_borrow(Option::is_some) {
         let times = [

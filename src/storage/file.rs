@@ -16,7 +16,7 @@ const OPEN_ATTEMPTS: u32 = 5;
 /// A non-blocking descriptor that makes no progress for about a second is given up.
 const STALL_LIMIT: u32 = 10_000;
 
-/// What a loaded or remote file system may report although the next attempt can succeed.
+/// Errors of a loaded or remote file system after which the next attempt may succeed.
 const TRANSIENT: [Errno; 9] = [
     Errno::AGAIN,
     Errno::BUSY,
@@ -43,7 +43,7 @@ pub fn open_rdwr_create(path: &Path) -> Result<OwnedFd> {
     open_regular(path, OFlags::RDWR | OFlags::CREATE)
 }
 
-/// Opens without waiting, whatever is there, and refuses what is not a regular file.
+/// Opens without waiting (as for the writer of a FIFO) and refuses what is not a regular file.
 pub(super) fn open_regular(path: &Path, flags: OFlags) -> Result<OwnedFd> {
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let open = || sys::open(path, flags, Mode::from_raw_mode(0o666));
@@ -59,7 +59,7 @@ pub(super) fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// Runs `open` again, a few times, while it fails in a way that may pass.
+/// Retries `open` a few times after errors that may be transient.
 pub(super) fn patiently<T>(mut open: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     for _ in 1..OPEN_ATTEMPTS {
         match retry_on_intr(&mut open) {
@@ -108,7 +108,7 @@ pub(super) fn write_all(fd: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Counts attempts in a row that moved nothing.
+/// Counts consecutive calls that transferred nothing.
 #[derive(Default)]
 struct Stalls(u32);
 

@@ -2,8 +2,8 @@
 //!
 //! `flock` where the file system has it, `fcntl` record locks over the whole file where it does not (some NFS and
 //! FUSE mounts). The two do not see each other, so the choice must be the same in all processes. It follows from
-//! one thing only: that the file system says it does not implement `flock`. A shortage (ENOLCK), or a descriptor
-//! that is not good enough (EBADF), can differ from process to process, so it is an error.
+//! one thing only: that the file system says it does not implement `flock`. A lack of locks (ENOLCK) or a descriptor
+//! of the wrong mode (EBADF) can differ from process to process, so it is an error.
 //!
 //! A lock belongs to a file, not to its name. [`replace`](super::replace()) puts another file under
 //! the name; what is protected by a lock is therefore rewritten in place. `fcntl` locks do not hold
@@ -21,7 +21,7 @@ use super::file::UNSUPPORTED;
 use super::{Error, Operation, Result, on, place, sys};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LockMode {
     Shared,
     Exclusive,
 }
@@ -31,43 +31,43 @@ const ENOTSUPP: i32 = 524;
 
 /// Waits until the whole file is locked.
 ///
-/// With neither kind of lock on offer this is an error: it never returns `Ok` without a lock. The
-/// `fcntl` kind needs a readable descriptor for [`Mode::Shared`], a writable one for
-/// [`Mode::Exclusive`].
-pub fn lock(fd: impl AsFd, mode: Mode) -> Result<()> {
+/// If neither kind of lock is supported, this is an error: it never returns `Ok` without a lock. The
+/// `fcntl` kind needs a readable descriptor for [`LockMode::Shared`], a writable one for
+/// [`LockMode::Exclusive`].
+pub fn lock(fd: impl AsFd, mode: LockMode) -> Result<()> {
     change(
         fd,
         match mode {
-            Mode::Shared => FlockOperation::LockShared,
-            Mode::Exclusive => FlockOperation::LockExclusive,
+            LockMode::Shared => FlockOperation::LockShared,
+            LockMode::Exclusive => FlockOperation::LockExclusive,
         },
     )
 }
 
-/// Gives up the lock.
+/// Releases the lock.
 pub fn unlock(fd: impl AsFd) -> Result<()> {
     change(fd, FlockOperation::Unlock)
 }
 
-/// How long others may keep a directory, and how often one asks.
+/// How long to wait for the lock of a directory, and how often to try.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Lets those that write several files beside `path` do so one after the other: the directory is locked until this is dropped.
+/// Serializes processes that write several files beside `path`: holds the lock of the directory until it is dropped.
 ///
-/// A courtesy, not a protection. None where the file system has no such locks, and where somebody keeps the directory for
-/// so long that it cannot be for one write: the program itself might.
-pub struct Turn(Option<OwnedFd>);
+/// Advisory and best effort: holds nothing where the file system has no such locks, or where another process (perhaps
+/// for purposes of its own) keeps the lock for longer than any write takes.
+pub struct DirectoryLock(#[allow(dead_code)] Option<OwnedFd>);
 
-impl Turn {
-    pub fn beside(path: &Path) -> Turn {
-        Turn::before(path, Instant::now() + PATIENCE)
+impl DirectoryLock {
+    pub fn beside(path: &Path) -> DirectoryLock {
+        DirectoryLock::before(path, Instant::now() + PATIENCE)
     }
 
-    fn before(path: &Path, deadline: Instant) -> Turn {
+    fn before(path: &Path, deadline: Instant) -> DirectoryLock {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let directory = sys::open(place::parent(path), flags, fs::Mode::empty());
-        Turn(directory.ok().filter(|fd| {
+        DirectoryLock(directory.ok().filter(|fd| {
             loop {
                 match sys::flock(fd, FlockOperation::NonBlockingLockExclusive) {
                     Err(Errno::INTR) => {}
@@ -143,13 +143,13 @@ mod tests {
     #[test]
     fn flock_holds_off_other_processes_and_threads() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        lock(&file, Mode::Exclusive).unwrap();
+        lock(&file, LockMode::Exclusive).unwrap();
         assert!(!free_for_others(file.path()));
 
         let (sender, receiver) = channel();
         let second = file.reopen().unwrap();
         let waiting = std::thread::spawn(move || {
-            lock(&second, Mode::Exclusive).unwrap();
+            lock(&second, LockMode::Exclusive).unwrap();
             sender.send(()).unwrap();
         });
         assert!(receiver.recv_timeout(Duration::from_millis(50)).is_err());
@@ -163,19 +163,19 @@ mod tests {
     fn turns_are_taken_one_after_the_other() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let first = Turn::beside(&path);
+        let first = DirectoryLock::beside(&path);
         assert!(first.is_ours());
         let now = Instant::now();
-        assert!(!Turn::before(&path, now).is_ours());
+        assert!(!DirectoryLock::before(&path, now).is_ours());
         let waiting = std::thread::spawn({
             let path = path.clone();
-            move || Turn::beside(&path).is_ours()
+            move || DirectoryLock::beside(&path).is_ours()
         });
         sleep(Duration::from_millis(20));
         assert!(!waiting.is_finished());
         drop(first);
         assert!(waiting.join().unwrap());
-        assert!(Turn::before(&path, now).is_ours());
+        assert!(DirectoryLock::before(&path, now).is_ours());
     }
 
     #[test]
@@ -185,18 +185,18 @@ mod tests {
         for operation in [Operation::Open, Operation::Flock] {
             for errno in [Errno::NOSYS, Errno::NOLCK, Errno::BADF, Errno::ACCESS] {
                 let _plan = faults::plan([faults::fail(errno).of(operation)]);
-                assert!(!Turn::beside(&path).is_ours());
+                assert!(!DirectoryLock::beside(&path).is_ours());
             }
         }
-        assert!(!Turn::beside(&path.join("no directory")).is_ours());
+        assert!(!DirectoryLock::beside(&path.join("no directory")).is_ours());
     }
 
     #[test]
     fn shared_locks_coexist() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let second = file.reopen().unwrap();
-        lock(&file, Mode::Shared).unwrap();
-        lock(&second, Mode::Shared).unwrap();
+        lock(&file, LockMode::Shared).unwrap();
+        lock(&second, LockMode::Shared).unwrap();
         assert!(!free_for_others(file.path()));
     }
 
@@ -206,7 +206,7 @@ mod tests {
             let file = tempfile::NamedTempFile::new().unwrap();
             let errno = Errno::from_raw_os_error(raw);
             let _plan = faults::plan([faults::fail(errno).of(Operation::Flock)]);
-            lock(&file, Mode::Exclusive).unwrap();
+            lock(&file, LockMode::Exclusive).unwrap();
             assert!(!free_for_others(file.path()));
             unlock(&file).unwrap();
             assert!(free_for_others(file.path()));
@@ -225,15 +225,15 @@ mod tests {
         let file = File::options().read(true).write(true).open(path).unwrap();
         for errno in [Errno::NOLCK, Errno::BADF] {
             let _plan = faults::plan([faults::fail(errno).of(Operation::Flock)]);
-            assert_eq!(lock(&file, Mode::Exclusive).unwrap_err().errno(), errno);
-            assert_eq!(lock(&file, Mode::Shared).unwrap_err().errno(), errno);
+            assert_eq!(lock(&file, LockMode::Exclusive).unwrap_err().errno(), errno);
+            assert_eq!(lock(&file, LockMode::Shared).unwrap_err().errno(), errno);
         }
     }
 
     #[test]
     fn two_processes_never_hold_locks_of_different_kinds() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        lock(&file, Mode::Exclusive).unwrap();
+        lock(&file, LockMode::Exclusive).unwrap();
         assert!(succeeds("contend", CONTENDED_FILE, file.path()));
     }
 
@@ -244,7 +244,7 @@ mod tests {
             faults::fail(Errno::NOSYS).of(Operation::Flock),
             faults::fail(Errno::NOLCK).of(Operation::Fcntl),
         ]);
-        for outcome in [lock(&file, Mode::Exclusive), unlock(&file)] {
+        for outcome in [lock(&file, LockMode::Exclusive), unlock(&file)] {
             let error = outcome.unwrap_err();
             let both = (Errno::NOSYS, Errno::NOLCK);
             assert!(matches!(error, Error::Lock { flock, fcntl, .. } if (flock, fcntl) == both));
@@ -255,7 +255,10 @@ mod tests {
     fn other_failures_of_flock_do_not_switch_to_record_locks() {
         let file = tempfile::tempfile().unwrap();
         let plan = faults::plan([faults::fail(Errno::IO)]);
-        assert_eq!(lock(&file, Mode::Shared).unwrap_err().errno(), Errno::IO);
+        assert_eq!(
+            lock(&file, LockMode::Shared).unwrap_err().errno(),
+            Errno::IO
+        );
         assert_eq!(plan.trace(), [Operation::Flock]);
     }
 
@@ -263,7 +266,7 @@ mod tests {
     fn an_interrupted_wait_goes_on() {
         let file = tempfile::tempfile().unwrap();
         let plan = faults::plan([faults::fail(Errno::INTR).at(0)]);
-        lock(&file, Mode::Exclusive).unwrap();
+        lock(&file, LockMode::Exclusive).unwrap();
         assert_eq!(plan.trace(), [Operation::Flock; 2]);
     }
 }

@@ -1,10 +1,8 @@
-//! Storage: the only room that opens, writes, syncs, renames and locks files.
+//! Storage: the only module that opens, writes, syncs, renames and locks files.
 //!
-//! Bytes flow in through [`replace`] (a whole file changes at once or not at all) or through a
-//! descriptor ([`mod@file`]: whole reads and writes on descriptors that may belong to a C caller;
-//! [`block_file`]: blocks of large files; [`place`]: their names and attributes; [`below`]: names that must not
-//! lead out of a directory);
-//! [`lock`] keeps other processes out meanwhile. All of them reach the kernel through `sys`, one
+//! [`replace`] changes a whole file atomically. [`mod@file`] reads and writes descriptors that may belong to a C caller,
+//! [`block_file`] blocks of large files; [`place`] has their names and attributes, and [`below`] resolves names that must
+//! not lead out of a directory. [`lock`] keeps other processes out. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]
 
@@ -28,7 +26,7 @@ mod sys;
 use replace::sync_directory;
 pub use replace::{Draft, Staged, replace};
 
-/// A system call of this room: what an [`Error`] says was tried, and where a fault can be injected.
+/// A system call of this module: what an [`Error`] says was tried, and where a fault can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     Open,
@@ -38,7 +36,7 @@ pub enum Operation {
     Create,
     Read,
     Write,
-    JoinPages,
+    CollapsePages,
     Allocate,
     Fsync,
     DirFsync,
@@ -65,7 +63,7 @@ impl fmt::Display for Operation {
             Self::Create => "create a temporary file for",
             Self::Read => "read",
             Self::Write => "write",
-            Self::JoinPages => "get a huge page for",
+            Self::CollapsePages => "get a huge page for",
             Self::Allocate => "make room in",
             Self::Fsync => "sync",
             Self::DirFsync => "sync the directory",

@@ -1,8 +1,8 @@
-//! Making, renaming and removing files, and what the file system notes about them.
+//! Creating, renaming and removing files, and their attributes.
 //!
 //! A [`Place`] names a file. If its directory is held open ([`super::below`]), the file is reached through that
-//! descriptor and its last name is never followed: nobody who renames directories or plants links meanwhile
-//! can lead a write elsewhere.
+//! descriptor, and a link in its place is not followed: renaming directories or planting links meanwhile
+//! cannot redirect a write.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -17,10 +17,10 @@ use super::{Error, Operation, Result, at, on, sys};
 
 const PERMISSIONS: u32 = 0o777;
 const GROUP_BITS: u32 = 0o070;
-/// How often a file that is in the way of a new one is removed.
+/// How often to remove a file whose name a new one needs.
 const ATTEMPTS: usize = 10;
 
-/// What a file carries beside its content.
+/// Metadata of a file, as `stat` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     pub mode: u32,
@@ -78,13 +78,13 @@ pub struct Owner {
     pub gid: u32,
 }
 
-/// For whom this process acts, if the system tells.
+/// The effective user and group of this process, where /proc has them.
 pub fn process_owner() -> Option<Owner> {
     let stat = sys::stat(Path::new("/proc/self")).ok()?;
     Some(stat.into())
 }
 
-/// Whose the open file is.
+/// The owner of an open file.
 pub fn owner_of(fd: impl AsFd) -> Result<Owner> {
     let fd = fd.as_fd();
     let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
@@ -112,7 +112,7 @@ fn if_there(stat: Result<Stat, Errno>) -> Result<Option<Attributes>, Errno> {
     }
 }
 
-/// What tells a file from all others of a node, whatever its names.
+/// Identifies a file on its node, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub device: u64,
@@ -128,7 +128,7 @@ impl From<Stat> for Identity {
     }
 }
 
-/// Which file is open.
+/// The identity of an open file.
 pub fn identity(fd: impl AsFd) -> Result<Identity> {
     let fd = fd.as_fd();
     let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
@@ -172,8 +172,7 @@ pub fn give_to(fd: impl AsFd, owner: Owner, permissions: u32) -> Result<()> {
     given.map_err(|(op, errno)| on(op, fd)(errno))
 }
 
-/// As far as this user may. Where the group cannot be had, the one that the file has may do no more than
-/// everybody.
+/// Sets what this user may set. If the group cannot be set, the file's group gets no more permissions than others.
 pub(super) fn set_owner_and_permissions(
     fd: impl AsFd,
     uid: u32,
@@ -196,7 +195,7 @@ pub(super) fn set_owner_and_permissions(
     Ok(())
 }
 
-/// The permissions of a file whose group is another than they were meant for.
+/// Permissions for a file that could not get its intended group: the group gets no more than others.
 pub fn without_group(mode: u32) -> u32 {
     let others_too = mode & mode << 3 & GROUP_BITS;
     mode & PERMISSIONS & !GROUP_BITS | others_too
@@ -220,8 +219,8 @@ fn permitted(outcome: Result<(), Errno>) -> Result<bool, Errno> {
     }
 }
 
-/// Makes a new, empty file of this mode less the umask, in the place of what is there: a crash may have left
-/// it, or a stranger may have put it there. Neither is opened, and no link is followed.
+/// Creates an empty file of this mode less the umask, and removes what has the name already: a leftover of a crash, or
+/// something planted. Neither is opened, and no link is followed.
 pub fn create(path: &Path, mode: u32) -> Result<OwnedFd> {
     for _ in 0..ATTEMPTS {
         match patiently(|| sys::create(path, Mode::from_raw_mode(mode))) {
@@ -232,7 +231,7 @@ pub fn create(path: &Path, mode: u32) -> Result<OwnedFd> {
     Err(at(Operation::Create, path)(Errno::EXIST))
 }
 
-/// Puts `from` in the place of `to`. Durable after [`sync_parent`].
+/// Renames `from` to `to`, which it replaces. Durable after [`sync_parent`].
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     retry_on_intr(|| sys::rename(from, to)).map_err(at(Operation::Rename, to))
 }
@@ -262,7 +261,7 @@ pub fn sync_parent(path: &Path) -> Result<()> {
     super::sync_directory(parent(path))
 }
 
-/// A file, by its name.
+/// The name of a file.
 #[derive(Clone, Debug)]
 pub struct Place {
     path: PathBuf,
@@ -278,18 +277,18 @@ impl From<PathBuf> for Place {
 }
 
 impl Place {
-    /// In a directory that is held open. `path` is for people; its last part is the name.
+    /// A name in a directory that is held open: the last part of `path`, which is for messages.
     pub(super) fn in_directory(directory: Arc<OwnedFd>, path: PathBuf) -> Place {
         let directory = Some(directory);
         Place { path, directory }
     }
 
-    /// The name, for people.
+    /// The path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// By which the file is reached, by any thread of this process.
+    /// The path by which any thread of this process reaches the file.
     pub fn way(&self) -> PathBuf {
         match &self.directory {
             None => self.path.clone(),
@@ -299,7 +298,7 @@ impl Place {
         }
     }
 
-    /// In the same directory.
+    /// A file in the same directory.
     pub fn with_suffix(&self, suffix: &str) -> Place {
         let mut name = OsString::from(&self.path);
         name.push(suffix);
@@ -341,7 +340,7 @@ impl Place {
     }
 
     /// As [`Place::create`], with permissions that were meant for files of `group`: if the new file belongs to
-    /// another one, that may do no more than everybody.
+    /// another group, that gets no more permissions than others.
     pub fn create_for_group(&self, permissions: u32, group: u32) -> Result<OwnedFd> {
         let narrow = without_group(permissions);
         if narrow == permissions || self.group_of_new_files() != Some(group) {
@@ -356,7 +355,7 @@ impl Place {
         Ok(fd)
     }
 
-    /// Known before one is there to look at: it could be opened already.
+    /// Determined before the file exists: afterwards another process could have opened it.
     fn group_of_new_files(&self) -> Option<u32> {
         const SET_GROUP_ID: u32 = 0o2000;
         let way = self.way();
@@ -374,7 +373,7 @@ impl Place {
         opened.ok_or_else(|| Error::Exchanged(self.path.clone()))
     }
 
-    /// Puts the file in the place of `to`. Durable after [`Place::sync_parent`].
+    /// Renames the file to `to`, which it replaces. Durable after [`Place::sync_parent`].
     pub fn rename(&self, to: &Place) -> Result<()> {
         to.naming(rename(&self.way(), &to.way()))
     }
@@ -387,7 +386,7 @@ impl Place {
         self.naming(sync_parent(&self.way()))
     }
 
-    /// Errors name the path, not the way.
+    /// Makes errors name the path instead of the way.
     fn naming<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.map_err(|error| match error {
             Error::Path { op, source, .. } => at(op, &self.path)(source),

@@ -1,4 +1,4 @@
-//! Replacing the content of a file at once: afterwards it is the new content or still the old one.
+//! Atomic replacement of a file: afterwards it has the new content or still the old one.
 //!
 //! The bytes go to a temporary file in the same directory, which is synced and renamed over the
 //! target; then the directory is synced. A temporary that a crash leaves behind is harmless: it is
@@ -21,7 +21,7 @@ use crate::log;
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
 const MAX_NAMES: usize = 1000;
-/// Until owner and group are right.
+/// The mode of a temporary file until its owner and group are set.
 const PRIVATE: u32 = 0o600;
 
 /// Makes `bytes` the content of the file `path`; on failure or death the old content stays.
@@ -64,9 +64,9 @@ impl Staged {
         Draft::begin(path)?.filled(bytes)
     }
 
-    /// As [`Staged::write`]; a file that is not there yet gets mode and owner of `model`, if that is there.
+    /// As [`Staged::write`]; a new file gets mode and owner of `model`, if that exists.
     pub fn write_like(path: &Path, bytes: &[u8], model: &Path) -> Result<Staged> {
-        let mut target = Target::locate(path)?;
+        let mut target = ReplaceTarget::locate(path)?;
         if target.old.is_none() {
             target.model = existing(model)?.filter(is_regular);
         }
@@ -86,23 +86,23 @@ impl Staged {
 #[derive(Debug)]
 pub struct Draft {
     target: PathBuf,
-    content: Growing,
+    content: DraftContent,
 }
 
 #[derive(Debug)]
-enum Growing {
+enum DraftContent {
     Temporary(Temporary, OwnedFd),
     Bytes(Vec<u8>),
 }
 
 impl Draft {
     pub fn begin(path: &Path) -> Result<Draft> {
-        Draft::of(Target::locate(path)?)
+        Draft::of(ReplaceTarget::locate(path)?)
     }
 
-    fn of(target: Target) -> Result<Draft> {
+    fn of(target: ReplaceTarget) -> Result<Draft> {
         let content = match &target.old {
-            Some(old) if !is_regular(old) => Growing::Bytes(Vec::new()),
+            Some(old) if !is_regular(old) => DraftContent::Bytes(Vec::new()),
             _ => target.open_temporary()?,
         };
         let target = target.path;
@@ -116,39 +116,39 @@ impl Draft {
 
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.content {
-            Growing::Temporary(_, fd) => {
+            DraftContent::Temporary(_, fd) => {
                 write_all(&*fd, bytes).map_err(at(Operation::Write, &self.target))?;
             }
-            Growing::Bytes(kept) => kept.extend_from_slice(bytes),
+            DraftContent::Bytes(kept) => kept.extend_from_slice(bytes),
         }
         Ok(())
     }
 
     pub fn finish(self) -> Result<Staged> {
         let content = match self.content {
-            Growing::Temporary(temporary, fd) => {
+            DraftContent::Temporary(temporary, fd) => {
                 sync_all(&fd).map_err(at(Operation::Fsync, &self.target))?;
                 Content::Temporary(temporary)
             }
-            Growing::Bytes(bytes) => Content::Bytes(bytes),
+            DraftContent::Bytes(bytes) => Content::Bytes(bytes),
         };
         let target = self.target;
         Ok(Staged { target, content })
     }
 }
 
-/// The file behind a path, its links followed.
-struct Target {
+/// The file that a path names, after following links.
+struct ReplaceTarget {
     path: PathBuf,
     old: Option<Stat>,
     /// Whose mode and owner a new file gets.
     model: Option<Stat>,
-    /// Whether the path is a name; otherwise it stands for an open descriptor.
+    /// False for a path that stands for an open descriptor (`/dev/stdout`).
     has_name: bool,
 }
 
-impl Target {
-    fn locate(path: &Path) -> Result<Target> {
+impl ReplaceTarget {
+    fn locate(path: &Path) -> Result<ReplaceTarget> {
         // Absolute, since the caller may change directory before the commit.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let old = existing(&path)?;
@@ -160,7 +160,7 @@ impl Target {
         }
         let has_name = name.is_some();
         let path = name.unwrap_or(path);
-        Ok(Target {
+        Ok(ReplaceTarget {
             path,
             old,
             model: None,
@@ -172,7 +172,7 @@ impl Target {
         self.old.as_ref().or(self.model.as_ref())
     }
 
-    fn open_temporary(&self) -> Result<Growing> {
+    fn open_temporary(&self) -> Result<DraftContent> {
         let created = match self.has_name {
             true => self.create_beside(),
             false => Err(Errno::PERM),
@@ -187,7 +187,7 @@ impl Target {
         if let Some(old) = self.attributes().filter(|_| temporary.is_beside) {
             keep_owner_and_mode(&fd, old, &self.path)?;
         }
-        Ok(Growing::Temporary(temporary, fd))
+        Ok(DraftContent::Temporary(temporary, fd))
     }
 
     fn create_beside(&self) -> Result<(Temporary, OwnedFd), Errno> {
@@ -204,8 +204,8 @@ fn existing(path: &Path) -> Result<Option<Stat>> {
     }
 }
 
-/// Where the links at the end of `path` lead, whether or not something is there; `None` if one of
-/// them stands for an open descriptor (`/dev/stdout`): other users of that would miss a new file.
+/// Follows the links at the end of `path`, whether or not the last one dangles; `None` if one of
+/// them stands for an open descriptor (`/dev/stdout`), whose other users would miss a new file.
 fn follow_links(path: &Path) -> Result<Option<PathBuf>> {
     let mut end = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -226,7 +226,7 @@ fn check_existing(path: &Path, found: &Stat) -> Result<()> {
     sys::may_write(path).map_err(at(Operation::Access, path))
 }
 
-/// Refuses at once the names that only a rename, after ranks have agreed, would find impossible.
+/// Refuses names that no file can have now, instead of at the rename after ranks have agreed.
 fn check_name(path: &Path) -> Result<(), Errno> {
     match path.as_os_str().as_bytes() {
         [] => Err(Errno::NOENT),
@@ -252,7 +252,7 @@ fn keep_owner_and_mode(fd: impl AsFd, old: &Stat, path: &Path) -> Result<()> {
     kept.map_err(|(op, errno)| at(op, path)(errno))
 }
 
-/// Makes a rename in the directory durable, as far as its file system knows how to.
+/// Makes renames in the directory durable, where its file system supports that.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let dir = match patiently(|| sys::open(path, flags, Mode::empty())) {
@@ -330,7 +330,7 @@ impl Drop for Temporary {
     }
 }
 
-/// For a target whose directory takes no new file.
+/// For a target in whose directory no file can be created.
 fn create_elsewhere() -> Result<(Temporary, OwnedFd), Errno> {
     let mut refusal = Errno::NOENT;
     for dir in [std::env::temp_dir(), "/var/tmp".into()] {

@@ -1,4 +1,4 @@
-//! Every system call of the room, one function each. Nothing else in the room calls the kernel, so
+//! Every system call of the module, one function each. Nothing else here calls the kernel, so
 //! a fault plan sees, counts and can replace each of them.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -34,14 +34,14 @@ pub(super) fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     fs::open(path, flags | OFlags::CLOEXEC, mode)
 }
 
-/// A directory in another one, to reach what is in it; a link is refused.
+/// Opens a directory in another one, to reach its entries; refuses a link.
 pub(super) fn open_directory(outer: impl AsFd, name: &Path) -> Result<OwnedFd> {
     before(Operation::OpenDirectory)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(outer, name, flags, Mode::empty())
 }
 
-/// Never opens what is there already, and never follows a link.
+/// Fails if the file exists, and never follows a link.
 pub(super) fn create(path: &Path, mode: Mode) -> Result<OwnedFd> {
     before(Operation::Create)?;
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -68,19 +68,19 @@ pub(super) fn pwrite(fd: impl AsFd, bytes: &[u8], offset: u64) -> Result<usize> 
     io::pwrite(fd, &bytes[..limit], offset)
 }
 
-/// Whether the file is one of tmpfs.
+/// Whether the file lies in tmpfs.
 pub(super) fn is_in_memory(fd: impl AsFd) -> Result<bool> {
     const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
     before(Operation::Stat)?;
     Ok(fs::fstatfs(fd)?.f_type == TMPFS_MAGIC)
 }
 
-pub(super) fn join_pages(fd: impl AsFd, offset: u64, length: usize) -> Result<HugePages> {
-    before(Operation::JoinPages)?;
-    HugePages::join(fd.as_fd(), offset, length)
+pub(super) fn collapse_pages(fd: impl AsFd, offset: u64, length: usize) -> Result<HugePages> {
+    before(Operation::CollapsePages)?;
+    HugePages::collapse(fd.as_fd(), offset, length)
 }
 
-/// Lets the file have a page at `offset`, and at least so many bytes; what it has there is not changed.
+/// Allocates the page at `offset` and extends the file to it; content is not changed.
 pub(super) fn allocate(fd: impl AsFd, offset: u64) -> Result<()> {
     before(Operation::Allocate)?;
     fs::fallocate(fd, fs::FallocateFlags::empty(), offset, 1)
@@ -117,7 +117,7 @@ pub(super) fn stat(path: &Path) -> Result<Stat> {
     fs::stat(path).map(still)
 }
 
-/// Of a link itself.
+/// As [`stat`], but of a link itself.
 pub(super) fn lstat(path: &Path) -> Result<Stat> {
     before(Operation::Stat)?;
     fs::lstat(path)

@@ -2,7 +2,8 @@
 
 use crate::capi::boundary::Out;
 use crate::capi::{error, guard};
-use crate::comm::{self, Comm, Op, Verdict};
+pub(in crate::capi) use crate::comm::agree;
+use crate::comm::{self, Comm, Op};
 use crate::fenix::{Error, Result};
 use std::ffi::c_int;
 
@@ -108,15 +109,6 @@ pub(in crate::capi) fn common_status(
         2 => FENIX_ERROR_INTERN,
         error => -((error - 2) as c_int),
     }
-}
-
-/// One rank's wrong argument becomes every rank's error.
-pub(in crate::capi) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        Verdict::Own(cause) => cause,
-        Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        Verdict::Comm(cause) => cause.into(),
-    })
 }
 
 /// A number that C counts with an `int`.

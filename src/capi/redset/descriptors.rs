@@ -10,7 +10,8 @@ use super::{
 };
 use crate::capi::boundary::{Handle, InOut, Opaque, Out, Text};
 use crate::comm::mpi::{MPI_Comm, MpiComm};
-use crate::comm::{self, Comm, Verdict};
+pub(in crate::capi) use crate::comm::agree;
+use crate::comm::{self, Comm};
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
 use std::ffi::{CString, OsStr, c_int};
 
@@ -67,15 +68,6 @@ impl ShownSet {
             map: set.map.iter().map(|&rank| rank as c_int).collect(),
         })
     }
-}
-
-/// One rank's failure becomes every rank's.
-pub(in crate::capi) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        Verdict::Own(cause) => cause,
-        Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        Verdict::Comm(cause) => cause.into(),
-    })
 }
 
 /// A duplicate of the user's communicator that belongs to the descriptor.

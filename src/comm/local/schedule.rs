@@ -1,4 +1,4 @@
-//! One thread at a time: with a [`Schedule`], a run is the same whenever it is repeated.
+//! One thread at a time: with a [`RankSchedule`], a run is the same whenever it is repeated.
 //!
 //! Every call of the communicator, and whatever else calls [`Turn::point`], is a point where the thread may lose
 //! its turn to another, or die. A thread that dies unwinds: nothing that it would have done afterwards happens.
@@ -10,9 +10,9 @@ use super::world::World;
 
 /// Who runs when, and who dies when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RankSchedule {
     pub seed: u64,
-    /// A thread that could go on gives up its turn at one call in so many; 0 is never.
+    /// A thread that could proceed yields at one call in this many; 0 is never.
     pub one_in: u64,
     /// Threads and the number of the call, from 0, at which each of them dies.
     pub deaths: Vec<(usize, u64)>,
@@ -28,18 +28,18 @@ pub enum End<T> {
     Panicked(String),
 }
 
-/// What came of a scheduled run.
+/// The result of a scheduled run.
 #[derive(Debug)]
 pub struct Ended<T> {
     /// In rank order.
     pub ranks: Vec<End<T>>,
-    /// Who waited for what when no rank could go on.
+    /// Who waited for what when no rank could proceed.
     pub deadlock: Option<String>,
     /// How many calls each rank has made.
     pub calls: Vec<u64>,
 }
 
-/// A rank's part in a schedule: for what is not communication but may come before or after what other ranks do.
+/// A rank's handle to its schedule, for steps that are not communication but race with those of other ranks.
 #[derive(Clone)]
 pub struct Turn {
     pub(super) world: Arc<World>,
@@ -50,13 +50,13 @@ impl Turn {
     /// Without a schedule this does nothing.
     ///
     /// # Unwinds
-    /// If the schedule lets the rank die here.
+    /// If the rank dies here.
     pub fn point(&self) {
         self.world.point(self.thread);
     }
 }
 
-/// More calls than any collective makes: whoever polls so often polls for ever.
+/// More calls than any run makes: a rank that polls so often polls for ever.
 const ENDLESS: u64 = 1 << 22;
 
 /// The payload of a thread that dies.
@@ -66,7 +66,7 @@ pub(super) fn die() -> ! {
     resume_unwind(Box::new(Death))
 }
 
-/// How a thread ended that returned or unwound so.
+/// Translates how a thread has ended.
 pub(super) fn end_of<T>(joined: std::thread::Result<T>) -> End<T> {
     let payload = match joined {
         Ok(result) => return End::Returned(result),
@@ -81,17 +81,17 @@ pub(super) fn end_of<T>(joined: std::thread::Result<T>) -> End<T> {
 }
 
 /// A schedule being followed.
-pub(super) struct Turns {
-    schedule: Schedule,
+pub(super) struct ScheduleRun {
+    schedule: RankSchedule,
     random: u64,
     now: usize,
     calls: Vec<u64>,
     total: u64,
 }
 
-impl Turns {
-    pub(super) fn new(schedule: &Schedule, threads: usize) -> Turns {
-        let mut turns = Turns {
+impl ScheduleRun {
+    pub(super) fn new(schedule: &RankSchedule, threads: usize) -> ScheduleRun {
+        let mut turns = ScheduleRun {
             schedule: schedule.clone(),
             random: schedule.seed,
             now: 0,
@@ -126,7 +126,7 @@ impl Turns {
         self.total > ENDLESS
     }
 
-    /// Gives the turn to one of `ready`, which are some.
+    /// Gives the turn to one of `ready`, which is not empty.
     pub(super) fn choose(&mut self, last: usize, ready: &[usize]) -> usize {
         let stays = match self.schedule.one_in {
             0 => true,

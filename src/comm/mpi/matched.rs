@@ -1,8 +1,8 @@
-//! Messages that have been matched but not received: their length is known before any of it is written, since one
-//! that is longer than its buffer makes some MPIs write past the end.
+//! Matched probes: the length of a message is known before it is received, since one that is longer than its buffer makes
+//! some MPIs write past the end.
 //!
-//! No other receive can take a matched message, and its sender may wait for that: one that nobody wants is received
-//! and thrown away when it is dropped, also where there is no memory for it.
+//! No other receive can take a matched message, and its sender may wait: an unwanted one is received and discarded when
+//! it is dropped, even if there is no memory for it.
 
 use std::ffi::c_int;
 
@@ -12,7 +12,7 @@ use super::{MpiComm, bytes_type, check, count_of, no_status};
 use crate::comm::{Result, Tag};
 use crate::pages;
 
-/// Bytes into which an unwanted message is folded.
+/// Bytes of the buffer into which an unwanted message is folded.
 const FOLD: usize = 4096;
 
 pub(super) struct Matched<'a> {
@@ -34,7 +34,7 @@ impl MpiComm {
         Matched::new(self, message, &status)
     }
 
-    /// A message that has come; from anyone if none is named.
+    /// A message that has arrived, from `from` or from any rank.
     pub(super) fn look_for(&self, from: Option<usize>, tag: Tag) -> Result<Option<Matched<'_>>> {
         // SAFETY: a constant of the MPI shim, never written.
         let from = from.map_or(unsafe { ffi::RSMPI_ANY_SOURCE }, |from| from as c_int);
@@ -52,7 +52,7 @@ impl MpiComm {
 }
 
 impl<'a> Matched<'a> {
-    /// A length that cannot be told leaves the message where it is: no buffer would be known to be long enough.
+    /// A message of unknown length is not received: no buffer would be known to be long enough.
     fn new(on: &'a MpiComm, message: MPI_Message, status: &MPI_Status) -> Result<Self> {
         Ok(Self {
             on,
@@ -92,8 +92,8 @@ impl<'a> Matched<'a> {
         })
     }
 
-    /// Receives it into a few bytes, one block over the other. A buffer that is too short would not do: some MPIs write past
-    /// its end. What MPI leaves in these bytes is not specified, and nobody reads it.
+    /// Receives it into one block, over and over, by a datatype whose blocks overlap: into a buffer that is too short some
+    /// MPIs write past the end. The result is unspecified, and not read.
     fn fold(&mut self) -> Result<()> {
         let mut block = [0; FOLD];
         let folded = Folded::new(self.length.div_ceil(FOLD))?;
@@ -102,7 +102,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// A datatype of blocks that lie in the same place.
+/// A datatype of blocks at the same address.
 struct Folded(MPI_Datatype);
 
 impl Folded {

@@ -1,25 +1,23 @@
-//! Communicators that a program has made of a resilient one: recovery must reach the ranks that are blocked in them.
+//! Communicators that a program has derived from a resilient one: recovery must reach the ranks that are blocked in them.
 //!
-//! Every constructor of MPI (split, dup, create, those of topologies, of an intercommunicator) hands the error handler
-//! of the old communicator on, so a communicator with the resilient handler is the resilient one or stems from
-//! it. Open MPI numbers all communicators of a process for Fortran, from 0 on, and gives each for its number:
-//! so they are found when they are needed, whoever made them, and no constructor has to be wrapped. Wrappers
-//! would come between every program that links any of our libraries and its profiling tool, and Fortran would pass
-//! them by.
+//! Every constructor of MPI (split, dup, create, topologies, intercommunicators) passes the error handler of the old
+//! communicator on, so a communicator with the resilient handler is the resilient one or derived from it. Open MPI numbers
+//! all communicators of a process for Fortran, from 0 on, and translates numbers back: so they are found when they are
+//! needed, whoever made them, and no constructor has to be wrapped. Wrappers would hide calls from the profiling tools of
+//! every program that links any of our libraries, and would miss those of Fortran.
 //!
-//! A rank that enters recovery revokes all that it finds. Who is blocked in one waits for a rank of it: that rank is
-//! dead, which MPI tells, or comes to recovery itself sooner or later, and revokes it. A constructor that the failure
-//! has interrupted may leave a communicator behind that is not complete, and must not be revoked, since Open MPI crashes
-//! then. It looks like the others, but its ranks are among those of the one it was made of. So a rank that comes from a
-//! constructor leaves those alone which have no other ranks: who is in one of them takes part in the constructor too,
-//! and waits for nobody there. (One that MPI_Comm_idup is making when another call meets a failure cannot be told from
-//! the others; of one between two groups only the own group is looked at.) After the repair those
-//! that are left are marked as stale, by an attribute, since a new communicator may get the address of one that was freed:
-//! an error that a stale one raises, say for a request that was open, has been repaired already. Nobody waits in a stale
-//! one, so the next failure leaves it alone.
+//! A rank that enters recovery revokes all that it finds. A rank that is blocked in one waits for another rank of it: that
+//! one is dead, which MPI reports, or enters recovery sooner or later and revokes it. A constructor that the failure has
+//! interrupted may leave an incomplete communicator behind, which must not be revoked: Open MPI would crash. It looks like
+//! the others, but its ranks are a subset of those of the one that it was made from. So a rank that met the failure in a
+//! constructor skips all communicators of such ranks: every rank in them takes part in the constructor too, and is not
+//! blocked in them. (A communicator that MPI_Comm_idup is making when another call meets a failure is not recognized; of an
+//! intercommunicator only the own group is compared.) After the repair the remaining ones are marked as stale, by an
+//! attribute, since a new communicator may get the address of a freed one: an error that a stale one raises, say for a
+//! pending request, has been repaired already. No rank waits in a stale one, so the next failure skips it.
 //!
-//! Out of reach are communicators whose handler the program has replaced, and those that it made of others, such as the
-//! world. Windows and files have handlers of their own.
+//! Out of reach are communicators whose handler the program has replaced, and those that it derived from others, such as
+//! MPI_COMM_WORLD. Windows and files have handlers of their own.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -27,18 +25,18 @@ use std::ptr;
 use mpi_sys::{self as ffi, MPI_Comm};
 
 use super::is_revoked;
-use crate::comm::mpi::{self, Attribute, MpiComm};
+use crate::comm::mpi::{self, Keyval, MpiComm};
 use crate::log;
 
-/// Open MPI has no more communicators than messages have room for their ids: 16 bits.
+/// Communicator ids of Open MPI have 16 bits.
 const NUMBERS: c_int = 1 << 16;
 
-/// The communicators with the resilient handler: that of the user, and all that stem from it.
+/// The communicators with the resilient handler: the user's, and all that are derived from it.
 fn resilient() -> Vec<MPI_Comm> {
     // SAFETY: constants of the MPI shim, never written.
     let predefined = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
-    // One that was freed while messages are under way still has its number. To ask it for its handler is an error,
-    // which MPI raises on these.
+    // One that was freed while messages are under way still has its number. Asking for its handler is an error, which
+    // MPI raises on the predefined ones.
     let quiet = predefined.map(MpiComm::borrowed);
     let all = (0..NUMBERS).map(mpi::comm_of_fortran);
     let of_users = all.filter(|comm| !mpi::is_null(*comm) && !predefined.contains(comm));
@@ -47,8 +45,8 @@ fn resilient() -> Vec<MPI_Comm> {
     found
 }
 
-/// Those that nobody has revoked yet, as far as they are known to be complete. Stale ones are not: what interrupted the
-/// making of one of them was an earlier failure.
+/// Those that are not revoked yet and known to be complete. Stale ones may not be: an earlier failure may have interrupted
+/// their construction.
 pub(super) fn to_revoke(made_of: Option<MPI_Comm>) -> Vec<MPI_Comm> {
     let mut found = resilient();
     found.retain(|comm| !is_revoked(*comm) && !is_stale(*comm));
@@ -58,13 +56,13 @@ pub(super) fn to_revoke(made_of: Option<MPI_Comm>) -> Vec<MPI_Comm> {
     found
 }
 
-/// Carried by what an earlier repair has replaced.
-static STALE: Attribute = Attribute::new(delete_nothing);
+/// Marks communicators that an earlier repair has replaced.
+static STALE: Keyval = Keyval::new(delete_nothing);
 
 /// After a repair: errors on all but the new communicator of the user mean nothing new.
 pub(super) fn mark_stale(new: MPI_Comm) {
     for comm in resilient().into_iter().filter(|comm| *comm != new) {
-        // SAFETY: the value is a number that nobody follows.
+        // SAFETY: the value is never dereferenced.
         let marked = unsafe { STALE.set(comm, ptr::dangling_mut()) };
         if let Err(error) = marked {
             log!(Warning, "{error}");

@@ -98,7 +98,7 @@ const STRIP: usize = 16 << 10;
 
 /// What one sweep covers of a job: sources `first..last`, bytes `at..end`.
 #[derive(Clone, Copy)]
-struct Part {
+struct Portion {
     first: usize,
     last: usize,
     at: usize,
@@ -140,8 +140,8 @@ pub(super) unsafe fn xor<V: Vector>(job: &mut Job) {
 }
 
 /// Without any source there is still a part: it clears the targets.
-fn first_part(job: &Job) -> Option<Part> {
-    (job.length > 0).then(|| Part {
+fn first_part(job: &Job) -> Option<Portion> {
+    (job.length > 0).then(|| Portion {
         first: 0,
         last: GROUP.min(job.sources.len()),
         at: 0,
@@ -149,12 +149,12 @@ fn first_part(job: &Job) -> Option<Part> {
     })
 }
 
-fn part_after(job: &Job, part: Part) -> Option<Part> {
+fn part_after(job: &Job, part: Portion) -> Option<Portion> {
     let (first, at) = match part.last < job.sources.len() {
         true => (part.last, part.at),
         false => (0, part.end),
     };
-    (at < job.length).then(|| Part {
+    (at < job.length).then(|| Portion {
         first,
         last: (first + GROUP).min(job.sources.len()),
         at,
@@ -170,7 +170,7 @@ fn part_after(job: &Job, part: Part) -> Option<Part> {
 unsafe fn rows<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     job: &mut Job,
     row: usize,
-    part: Part,
+    part: Portion,
 ) -> usize {
     // SAFETY: promised by the caller.
     unsafe {
@@ -188,7 +188,7 @@ unsafe fn rows<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
 /// # Safety
 /// As for [`rows`].
 #[inline(never)]
-unsafe fn end<const ROWS: usize>(job: &mut Job, row: usize, part: Part) {
+unsafe fn end<const ROWS: usize>(job: &mut Job, row: usize, part: Portion) {
     // SAFETY: promised by the caller.
     unsafe { sweep::<u8, u8, ROWS, 1>(job, row, part) };
 }
@@ -201,8 +201,8 @@ unsafe fn end<const ROWS: usize>(job: &mut Job, row: usize, part: Part) {
 unsafe fn sweep<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     job: &mut Job,
     row: usize,
-    part: Part,
-) -> Part {
+    part: Portion,
+) -> Portion {
     if part.end - part.at < STEPS * V::BYTES {
         return part;
     }
@@ -220,14 +220,14 @@ unsafe fn sweep<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
         unsafe { step::<V, F, ROWS, STEPS>(&targets, sources, factors, at, add) };
         at += STEPS * V::BYTES;
     }
-    Part { at, ..part }
+    Portion { at, ..part }
 }
 
 #[inline(always)]
 fn factors<V: Vector, F: Factor<V>, const ROWS: usize>(
     job: &Job,
     row: usize,
-    part: Part,
+    part: Portion,
 ) -> [[F; ROWS]; GROUP] {
     let mut factors = [[F::of(0); ROWS]; GROUP];
     for (i, source) in (part.first..part.last).enumerate() {

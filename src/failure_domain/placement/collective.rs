@@ -7,7 +7,8 @@ use std::hash::BuildHasher;
 
 use super::super::topology;
 use super::{Error, Placement, PlacementRequest, Result};
-use crate::comm::{self, Comm};
+pub use crate::comm::agree;
+use crate::comm::{self, Comm, FromPeer};
 use crate::rankstr;
 
 /// Places the ranks of a communicator. A rank without a path takes that of [`topology::path_or_host`].
@@ -44,8 +45,8 @@ pub fn create<C: Comm>(
     Placement::of_paths(&of_ranks, request)
 }
 
-/// Turns a failure on any rank into an error on all ranks.
-pub fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }

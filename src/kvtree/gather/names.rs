@@ -6,7 +6,7 @@
 //! the ranks in them; with files of two sets it counts too many and fails. So all data files but those of the new set
 //! are removed, those also that a crash has left. As names come back, every set has a generation as well.
 
-use super::read::{Part, Source, Walk};
+use super::read::{FileContent, SetFile, SetWalk};
 use crate::comm::Comm;
 use crate::kvtree::{Error, Result};
 use crate::log;
@@ -40,19 +40,19 @@ fn parse(suffix: &[u8]) -> Option<(&[u8], usize)> {
     Some((level, leading.min(writer.len() - 1)))
 }
 
-/// What tells a set from the one that it replaces.
+/// Distinguishes a set from the one that it replaces.
 #[derive(Clone, Copy)]
-pub(super) struct Identity {
+pub(super) struct SetIdentity {
     /// In the names of its files.
     pub(super) zeros: u8,
     /// In the files.
     pub(super) generation: Generation,
 }
 
-impl Identity {
-    /// That of rank 0, on all ranks. Where rank 0 has none, it is one that nobody may use.
-    pub(super) fn share<C: Comm>(comm: &C, own: Option<Identity>) -> Result<Identity> {
-        let own = own.unwrap_or(Identity {
+impl SetIdentity {
+    /// Broadcasts that of rank 0. If rank 0 has none, the result must not be used.
+    pub(super) fn share<C: Comm>(comm: &C, own: Option<SetIdentity>) -> Result<SetIdentity> {
+        let own = own.unwrap_or(SetIdentity {
             zeros: 0,
             generation: Generation::after(None),
         });
@@ -60,12 +60,12 @@ impl Identity {
         put(&mut bytes, &[own.zeros.into()]);
         put(&mut bytes, &Generation::numbers(Some(own.generation)));
         comm.bcast(0, &mut bytes)?;
-        Identity::from_bytes(&bytes).ok_or(Error::Malformed)
+        SetIdentity::from_bytes(&bytes).ok_or(Error::Malformed)
     }
 
-    fn from_bytes(mut bytes: &[u8]) -> Option<Identity> {
+    fn from_bytes(mut bytes: &[u8]) -> Option<SetIdentity> {
         let [zeros] = take(&mut bytes)?;
-        Some(Identity {
+        Some(SetIdentity {
             zeros: u8::try_from(zeros).ok()?,
             generation: Generation::from_numbers(take(&mut bytes)?)?,
         })
@@ -80,13 +80,13 @@ pub(super) struct Previous {
 }
 
 impl Previous {
-    /// The files of the set, as far as its maps can be read: what stands behind a damaged one nobody can read.
+    /// The files of the set, as far as its maps can be read.
     pub(super) fn find(prefix: &Path) -> Result<Previous> {
         let mut files = Vec::new();
         let mut generation = None;
-        let mut walk = Walk::from_top();
+        let mut walk = SetWalk::from_top();
         while let Some((source, above)) = walk.next() {
-            let map = match Part::read(prefix, &source) {
+            let map = match FileContent::read(prefix, &source) {
                 Ok(map) => map,
                 // Not knowing what is in use, one might overwrite it.
                 Err(Error::Storage(cause)) if !cause.is_absent() => return Err(cause.into()),
@@ -108,8 +108,8 @@ impl Previous {
     }
 
     /// What tells the next set from this one.
-    pub(super) fn next(&self, prefix: &Path) -> Result<Identity> {
-        Ok(Identity {
+    pub(super) fn next(&self, prefix: &Path) -> Result<SetIdentity> {
+        Ok(SetIdentity {
             zeros: self.free_zeros(prefix)?,
             generation: Generation::after(self.generation),
         })
@@ -172,6 +172,6 @@ fn data_files(prefix: &Path) -> Result<Vec<CString>> {
 
 /// Whether the file is one that a gather wrote as data: nothing else may be removed for its name.
 fn is_data(prefix: &Path, name: &CStr) -> bool {
-    let part = Part::read(prefix, &Source::start_of(name));
+    let part = FileContent::read(prefix, &SetFile::start_of(name));
     part.is_ok_and(|part| part.is_data())
 }

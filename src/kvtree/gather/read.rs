@@ -4,8 +4,8 @@ use super::names::with_suffix;
 use super::{FILE, GENERATION, LEVEL, NO_PREFIX, OFFSET, RANK, RANKS};
 use crate::comm::Comm;
 use crate::kvtree::exchange::{self, Direction};
-use crate::kvtree::file::{self, Contents};
-use crate::kvtree::pack::{self, Order, Packed};
+use crate::kvtree::file::{self, CheckedFile};
+use crate::kvtree::pack::{self, Order, PackedTree};
 use crate::kvtree::value::parse_rank;
 use crate::kvtree::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::protect::generation::Generation;
@@ -23,7 +23,7 @@ pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeM
     let data = data.ok_or(Error::Null("the tree to receive into"));
     let given = data.and_then(|data| Ok((prefix.ok_or(NO_PREFIX)?, data)));
     let (prefix, mut data) = agree(comm, given)?;
-    let mut source = (comm.rank() == 0).then(Source::top);
+    let mut source = (comm.rank() == 0).then(SetFile::top);
     let mut above = Above::default();
     while above.level > 1 {
         let map = read_if_any(prefix, source).and_then(|map| check_map(map, above));
@@ -33,7 +33,7 @@ pub fn read_scatter<C: Comm>(comm: &C, prefix: Option<&Path>, data: Option<TreeM
         };
         let received = scatter(comm, map.map(|map| map.map(|(part, _)| part)))?;
         above = next.share(comm)?;
-        let next = only(prefix, &received).and_then(|entry| entry.map(Source::of).transpose());
+        let next = only(prefix, &received).and_then(|entry| entry.map(SetFile::of).transpose());
         source = agree(comm, next)?;
     }
     let part = read_if_any(prefix, source);
@@ -90,12 +90,12 @@ fn only<'a>(prefix: &Path, received: &'a Tree) -> Result<Option<TreeRef<'a>>> {
     }
 }
 
-fn read_if_any(prefix: &Path, source: Option<Source>) -> Result<Option<Part>> {
-    let part = source.map(|source| Part::read(prefix, &source));
+fn read_if_any(prefix: &Path, source: Option<SetFile>) -> Result<Option<FileContent>> {
+    let part = source.map(|source| FileContent::read(prefix, &source));
     part.transpose()
 }
 
-fn check_map(map: Option<Part>, above: Above) -> Result<Option<(Part, Above)>> {
+fn check_map(map: Option<FileContent>, above: Above) -> Result<Option<(FileContent, Above)>> {
     let Some(map) = map else {
         return Ok(None);
     };
@@ -105,7 +105,11 @@ fn check_map(map: Option<Part>, above: Above) -> Result<Option<(Part, Above)>> {
     }
 }
 
-fn check_data(part: Option<Part>, ranks: usize, above: Above) -> Result<Option<Part>> {
+fn check_data(
+    part: Option<FileContent>,
+    ranks: usize,
+    above: Above,
+) -> Result<Option<FileContent>> {
     let Some(part) = part else {
         return Ok(None);
     };
@@ -121,7 +125,7 @@ fn check_data(part: Option<Part>, ranks: usize, above: Above) -> Result<Option<P
     Ok(Some(part))
 }
 
-fn scatter<C: Comm>(comm: &C, part: Result<Option<Part>>) -> Result<Tree> {
+fn scatter<C: Comm>(comm: &C, part: Result<Option<FileContent>>) -> Result<Tree> {
     let messages = part.and_then(|part| match part {
         Some(part) => part.messages(comm.size()),
         None => Ok(Vec::new()),
@@ -138,9 +142,9 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
     let mut found = Tree::new();
     let mut entries = 0;
     let mut expected = None;
-    let mut walk = Walk::from_top();
+    let mut walk = SetWalk::from_top();
     while let Some((source, above)) = walk.next() {
-        let part = Part::read(prefix, &source)?;
+        let part = FileContent::read(prefix, &source)?;
         if expected.is_none() {
             expected = Some(part.number(RANKS)?);
         }
@@ -163,28 +167,28 @@ pub fn read_scatter_single(prefix: &Path, mut data: TreeMut) -> Result<()> {
     data.merge(found.view())
 }
 
-/// The way through the files of a set: each is read once, and none is above the map that names it. So reading ends, and
-/// takes no more memory than files that are really there.
-pub(super) struct Walk {
-    next: Vec<(Source, Above)>,
-    seen: HashSet<Source>,
+/// A walk through the files of a set: each is read once, and levels only descend. So reading terminates, and takes memory in
+/// proportion to existing files.
+pub(super) struct SetWalk {
+    next: Vec<(SetFile, Above)>,
+    seen: HashSet<SetFile>,
 }
 
-impl Walk {
-    pub(super) fn from_top() -> Walk {
-        Walk {
-            next: vec![(Source::top(), Above::default())],
-            seen: HashSet::from([Source::top()]),
+impl SetWalk {
+    pub(super) fn from_top() -> SetWalk {
+        SetWalk {
+            next: vec![(SetFile::top(), Above::default())],
+            seen: HashSet::from([SetFile::top()]),
         }
     }
 
     /// A file, and what is known from the map that names it.
-    pub(super) fn next(&mut self) -> Option<(Source, Above)> {
+    pub(super) fn next(&mut self) -> Option<(SetFile, Above)> {
         self.next.pop()
     }
 
     /// The files that a map names come next.
-    pub(super) fn go_on(&mut self, map: &Part, above: Above) -> Result<()> {
+    pub(super) fn go_on(&mut self, map: &FileContent, above: Above) -> Result<()> {
         for source in map.sources() {
             let source = source?;
             if !self.seen.insert(source.clone()) {
@@ -203,26 +207,26 @@ impl Walk {
 
 /// A file of a set, and where in it to read.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Source {
+pub(super) struct SetFile {
     /// What is put behind the prefix.
     pub(super) name: CString,
     offset: u64,
 }
 
-impl Source {
-    pub(super) fn top() -> Source {
-        Source::start_of(c"")
+impl SetFile {
+    pub(super) fn top() -> SetFile {
+        SetFile::start_of(c"")
     }
 
-    pub(super) fn start_of(name: &CStr) -> Source {
-        Source {
+    pub(super) fn start_of(name: &CStr) -> SetFile {
+        SetFile {
             name: name.to_owned(),
             offset: 0,
         }
     }
 
-    fn of(entry: TreeRef) -> Result<Source> {
-        Ok(Source {
+    fn of(entry: TreeRef) -> Result<SetFile> {
+        Ok(SetFile {
             name: entry.value(FILE)?.to_owned(),
             offset: number(OFFSET, entry.value(OFFSET)?)?,
         })
@@ -248,20 +252,20 @@ fn named(generation: Option<Generation>) -> String {
     generation.map_or("none".into(), |it| it.to_string())
 }
 
-/// What one file of a set holds: a map, or data.
-pub(super) struct Part {
+/// The content of one file of a set: a map, or data.
+pub(super) struct FileContent {
     path: PathBuf,
     /// None in an empty file.
-    contents: Option<Contents>,
+    contents: Option<CheckedFile>,
 }
 
-impl Part {
-    pub(super) fn read(prefix: &Path, source: &Source) -> Result<Part> {
+impl FileContent {
+    pub(super) fn read(prefix: &Path, source: &SetFile) -> Result<FileContent> {
         let path = with_suffix(prefix, &source.name);
         let fd = storage::file::open_read(&path)?;
         storage::file::seek_to(&fd, source.offset)?;
         let contents = file::read_packed(&path, &fd)?;
-        Ok(Part { path, contents })
+        Ok(FileContent { path, contents })
     }
 
     fn number(&self, key: &CStr) -> Result<u64> {
@@ -303,7 +307,7 @@ impl Part {
 
     /// None in files of other libraries, and of version 0.1.0.
     pub(super) fn generation(&self) -> Result<Option<Generation>> {
-        let tree = self.contents.as_ref().map(Contents::tree);
+        let tree = self.contents.as_ref().map(CheckedFile::tree);
         let Some(named) = tree.and_then(|tree| tree.get(GENERATION)) else {
             return Ok(None);
         };
@@ -328,9 +332,9 @@ impl Part {
     }
 
     /// What stands below RANK: for each rank its data, or the file that it is to read.
-    fn ranks(&self) -> impl Iterator<Item = (&CStr, Packed<'_>)> {
+    fn ranks(&self) -> impl Iterator<Item = (&CStr, PackedTree<'_>)> {
         let ranks = self.contents.as_ref().and_then(|c| c.tree().get(RANK));
-        ranks.into_iter().flat_map(Packed::children)
+        ranks.into_iter().flat_map(PackedTree::children)
     }
 
     /// What stands below RANK, for the ranks named there.
@@ -351,10 +355,10 @@ impl Part {
     }
 
     /// The files that a map names.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Result<Source>> {
+    pub(super) fn sources(&self) -> impl Iterator<Item = Result<SetFile>> {
         self.ranks().map(|(_, entry)| {
             let (entry, _) = pack::unpack(entry.bytes(), Order::AsPacked)?;
-            Source::of(entry.view())
+            SetFile::of(entry.view())
         })
     }
 

@@ -30,7 +30,7 @@ pub(super) fn hash(key: &[u8]) -> u64 {
     hasher.finish().wrapping_add(group).wrapping_add(place)
 }
 
-struct Entry {
+struct IndexEntry {
     hash: u64,
     elem: *mut RawElem,
 }
@@ -43,7 +43,7 @@ pub(super) struct Index {
 
 /// Which elements carry which key hash.
 pub(super) struct Table {
-    entries: HashTable<Entry>,
+    entries: HashTable<IndexEntry>,
     /// Whether several entries may have one hash; otherwise the first that is found is the only one.
     has_twins: bool,
     /// Head of the list as this library left it; another head means a client relinked.
@@ -73,7 +73,7 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, hash: u64, elem: *mut RawElem) {
-        let entry = Entry { hash, elem };
+        let entry = IndexEntry { hash, elem };
         match self.entries.entry(hash, |e| e.hash == hash, |e| e.hash) {
             hash_table::Entry::Vacant(place) => {
                 place.insert(entry);
@@ -86,13 +86,13 @@ impl Table {
     }
 
     pub(super) fn contains(&self, hash: u64, elem: *mut RawElem) -> bool {
-        let same = |e: &Entry| e.hash == hash && e.elem == elem;
+        let same = |e: &IndexEntry| e.hash == hash && e.elem == elem;
         self.entries.find(hash, same).is_some()
     }
 
     /// Forgets the pair; false when the element was not known under this hash.
     pub(super) fn remove(&mut self, hash: u64, elem: *mut RawElem) -> bool {
-        let same = |e: &Entry| e.hash == hash && e.elem == elem;
+        let same = |e: &IndexEntry| e.hash == hash && e.elem == elem;
         match self.entries.find_entry(hash, same) {
             Ok(found) => {
                 found.remove();

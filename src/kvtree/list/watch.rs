@@ -1,4 +1,4 @@
-//! Which elements clients have been given, and so may have changed, since the index was last found right.
+//! Tracks the elements that clients have been given, and so may have changed, since the index was last verified.
 //!
 //! Several threads may read one tree; whoever changes it, or an element of it, is alone with it. So a watch has two
 //! kinds of functions. Those that take `&self` serve readers: they note what is handed out and check what was, in a short
@@ -55,10 +55,10 @@ impl Default for Watch {
     }
 }
 
-/// A reader's turn.
-struct Turn<'a>(&'a AtomicBool);
+/// The critical section of a reader.
+struct ReaderTurn<'a>(&'a AtomicBool);
 
-impl Drop for Turn<'_> {
+impl Drop for ReaderTurn<'_> {
     fn drop(&mut self) {
         self.0.store(false, Release);
     }
@@ -106,12 +106,12 @@ impl Watch {
     }
 
     #[inline]
-    fn take_turn(&self) -> Turn<'_> {
+    fn take_turn(&self) -> ReaderTurn<'_> {
         while self.is_taken() {
             // Its holder may wait for this core.
             yield_now();
         }
-        Turn(&self.busy)
+        ReaderTurn(&self.busy)
     }
 
     /// Takes note that clients get `elem`, and returns it.
@@ -124,7 +124,7 @@ impl Watch {
         if self.is_taken() {
             return self.hand_out_in_turn(elem);
         }
-        self.note(ring, elem, Turn(&self.busy))
+        self.note(ring, elem, ReaderTurn(&self.busy))
     }
 
     /// Apart, so that a walk that nobody disturbs saves no registers for it.
@@ -136,7 +136,12 @@ impl Watch {
     }
 
     #[inline]
-    fn note(&self, ring: &[AtomicPtr<RawElem>], elem: *mut RawElem, _turn: Turn) -> *mut RawElem {
+    fn note(
+        &self,
+        ring: &[AtomicPtr<RawElem>],
+        elem: *mut RawElem,
+        _turn: ReaderTurn,
+    ) -> *mut RawElem {
         let handed = self.handed.load(Relaxed);
         ring[handed & (ring.len() - 1)].store(elem, Relaxed);
         self.handed.store(handed.wrapping_add(1), Release);

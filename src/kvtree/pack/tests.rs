@@ -85,14 +85,14 @@ fn keys(tree: TreeRef<'_>) -> Vec<&CStr> {
 
 #[test]
 fn a_packed_tree_is_searched_where_it_lies() {
-    let packed = Packed::new(SMALL).unwrap();
+    let packed = PackedTree::new(SMALL).unwrap();
     let names: Vec<_> = packed.children().map(|(key, _)| key).collect();
     assert_eq!(names, [c"a", c"b"]);
     assert_eq!(packed.value(c"a"), Some(c"x"));
     assert_eq!(packed.value(c"b"), None);
     assert!(packed.get(c"c").is_none());
     assert_eq!(packed.get(c"a").unwrap().bytes(), &SMALL[10 - 4..22]);
-    assert!(Packed::new(&SMALL[..SMALL.len() - 1]).is_err());
+    assert!(PackedTree::new(&SMALL[..SMALL.len() - 1]).is_err());
 }
 
 proptest! {

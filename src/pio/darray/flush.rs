@@ -8,10 +8,10 @@ use super::super::memory::Loan;
 use super::super::{Error, File, IoSystem, Kind, Regions, Result, agree, exchange};
 use super::buffer::{Entry, batches};
 use super::serial;
-use crate::comm::Comm;
+use crate::comm::Sparse;
 
 /// Writes what is buffered. Collective, but for an empty buffer, which is empty on all ranks.
-pub(in crate::pio) fn flush<C: Comm>(file: &mut File<C>) -> Result<()> {
+pub(in crate::pio) fn flush<C: Sparse>(file: &mut File<C>) -> Result<()> {
     if file.buffer.is_empty() {
         return Ok(());
     }
@@ -20,7 +20,7 @@ pub(in crate::pio) fn flush<C: Comm>(file: &mut File<C>) -> Result<()> {
 }
 
 /// As [`flush`]; the result is that of this rank alone. Goes on after a failure: what else can be written is.
-pub(in crate::pio) fn write_out<C: Comm>(file: &mut File<C>) -> Result<()> {
+pub(in crate::pio) fn write_out<C: Sparse>(file: &mut File<C>) -> Result<()> {
     let mut verdict = Ok(());
     for batch in batches(file.buffer.take()) {
         verdict = verdict.and(write_batch(file, batch));
@@ -29,7 +29,7 @@ pub(in crate::pio) fn write_out<C: Comm>(file: &mut File<C>) -> Result<()> {
 }
 
 /// The result is that of this rank alone.
-fn write_batch<C: Comm>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<()> {
+fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<()> {
     let File { system, format, .. } = file;
     let parallel = format.as_mut().filter(|_| file.parallel);
     let (pieces, mut verdict) = match parallel.map(|format| begin_pieces(&mut **format, &batch)) {
@@ -128,7 +128,7 @@ impl Sink for Outflow<'_> {
 }
 
 /// Brings an array to the I/O tasks. A task that gets nothing still takes part in writing, with nothing.
-fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
+fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
     let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
     let collected = exchange::collect(system, plan, element, &entry.data, &entry.fill);
     match collected {

@@ -6,7 +6,7 @@ use super::super::iosystem::FlowControl;
 use super::super::memory::Loan;
 use super::super::{Decomp, Error, File, IoSystem, Kind, Regions, Result, agree};
 use super::serial;
-use crate::comm::{Comm, Op, Tag};
+use crate::comm::{Comm, Op, Sparse, Tag};
 
 const VERDICT: Tag = 7130;
 
@@ -88,7 +88,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads, and sends on what was read. Collective; the result is that of this rank alone.
-    pub(super) fn stream<C: Comm>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
+    pub(super) fn stream<C: Sparse>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
         let system = file.system.clone();
         let mut room = std::mem::take(&mut self.room);
         let homeward = self.homeward.take();
@@ -115,7 +115,7 @@ impl<'a> Reading<'a> {
 
     /// Reads, and takes apart what came. What was read is to be kept until it has arrived. Collective over the I/O tasks;
     /// the results are those of this rank alone.
-    pub(super) fn take<C: Comm>(
+    pub(super) fn take<C: Sparse>(
         mut self,
         file: &mut File<C>,
         array: &mut [u8],
@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
         (read, taken)
     }
 
-    fn take_pieces<C: Comm>(
+    fn take_pieces<C: Sparse>(
         &self,
         file: &mut File<C>,
         array: &mut [u8],

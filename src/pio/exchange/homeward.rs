@@ -14,7 +14,7 @@ use super::super::{IoSystem, Plan, Result, agree};
 use super::dealer::{Dealer, Source, Target};
 use super::outbox::{NoPost, Outbox, Parts, WORTHWHILE};
 use super::{Arrival, FROM_BLOCKS, Going, Landing, TO_COMPUTE, check, room};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 use crate::pio::iosystem::FlowControl;
 
 /// Whether this I/O task can take what it reads piece by piece.
@@ -47,7 +47,7 @@ enum Sent {
 
 /// Brings what the rearranger lets the I/O tasks hold ([`Plan::held`]; nothing elsewhere) into the arrays of all ranks.
 /// Holes keep what they had. Collective over the I/O system.
-pub fn to_compute<C: Comm>(
+pub fn to_compute<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -181,7 +181,7 @@ impl<'a> Homeward<'a> {
 
     /// From blocks to what the I/O tasks hold, where blocks are read; `read` as given to [`Homeward::take`]. Collective
     /// over the I/O tasks; the result is that of this one alone.
-    pub(in crate::pio) fn cross<C: Comm>(
+    pub(in crate::pio) fn cross<C: Sparse>(
         taken: Result<Self>,
         io: &C,
         read: &[u8],
@@ -201,7 +201,7 @@ impl<'a> Homeward<'a> {
     }
 
     /// Into the arrays. Collective over the I/O system.
-    pub(in crate::pio) fn arrive<C: Comm>(
+    pub(in crate::pio) fn arrive<C: Sparse>(
         mut self,
         system: &IoSystem<C>,
         read: &[u8],
@@ -320,7 +320,7 @@ impl<'a> Way<'a> {
     }
 
     /// Sends what was taken apart, and what is not scattered straight from `buffer`.
-    fn carry<C: Comm>(
+    fn carry<C: Sparse>(
         &mut self,
         comm: &C,
         how: Arrival,

@@ -9,7 +9,7 @@ use super::super::packing::unpack_next;
 use super::super::route::{Leg, Route};
 use super::Result;
 use super::window::{Sink, Window};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Sparse, Tag};
 
 /// Bytes of a part: small enough for a cache, large enough for a message. A multiple of any element.
 const PART: usize = if cfg!(test) { 32 } else { 256 << 10 };
@@ -101,7 +101,7 @@ impl<'a> Inflow<'a> {
 
     /// Sends parts, and puts all that comes to its places. `own` is this rank's own message. What is complete goes into the
     /// sink.
-    pub(super) fn carry<C: Comm>(
+    pub(super) fn carry<C: Sparse>(
         &self,
         comm: &C,
         tag: Tag,

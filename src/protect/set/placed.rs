@@ -12,7 +12,7 @@
 use std::hash::BuildHasher;
 
 use super::super::{Error, Result, Scheme};
-use crate::comm::{self, Comm, Op};
+use crate::comm::{Comm, Op, agree, is_same};
 use crate::failure_domain::placement::{self, Placement, Request, SEPARATOR};
 use crate::failure_domain::topology;
 
@@ -27,7 +27,7 @@ pub(crate) fn declared<C: Comm>(
     group: Option<&[u8]>,
     set_size: usize,
 ) -> Result<Option<Placement>> {
-    let path = path.map_err(|error| placement::Error::from(error).into());
+    let path = path.map_err(|error| Error::from(placement::Error::from(error)));
     let path = agree(comm, path)?;
     let mut any = [path.is_some().into(), path.is_none().into()];
     comm.allreduce(Op::Max, &mut any)?;
@@ -71,7 +71,7 @@ pub(crate) fn check<C: Comm>(comm: &C, placement: &Placement) -> Result<()> {
         false => Err(Error::Misplaced { placed, ranks }),
     };
     agree(comm, fits)?;
-    match comm::is_same(comm, &[fingerprint(placement)])? {
+    match is_same(comm, &[fingerprint(placement)])? {
         true => Ok(()),
         false => Err(Error::Mismatch("they give different placements".into())),
     }
@@ -170,11 +170,6 @@ impl KnownSets {
         let ranks = ends.split_off(count);
         Ok(KnownSets { ranks, ends })
     }
-}
-
-fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
 }
 
 impl From<Scheme> for placement::Scheme {
