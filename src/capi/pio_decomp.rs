@@ -6,7 +6,7 @@ use super::pio_iosystem::{PIO_REARR_SUBSET, rearranger};
 use super::pio_registry::{self as registry, System, digest, on_system};
 use super::pio_types::PIO_Offset;
 use super::stanchion_pio;
-use crate::pio::{Decomp, Error, Kind, Layout, Outside, Rearranger, Result, agree_same};
+use crate::pio::{Decomp, DecompSpec, Error, Kind, Outside, Rearranger, Result, agree_same};
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -63,15 +63,13 @@ impl<'a> Given<'a> {
         digest((kind, &self.dims, self.rearranger, options))
     }
 
-    fn layout(&self) -> Layout<'_> {
-        let io_region = self.io_region.as_ref();
-        Layout {
+    fn spec(&self) -> DecompSpec {
+        DecompSpec {
             kind: self.kind,
-            dims: &self.dims,
-            map: self.map,
+            dims: self.dims.clone(),
             rearranger: self.rearranger,
             read_only: self.read_only,
-            io_region: io_region.map(|(start, count)| (&start[..], &count[..])),
+            io_region: self.io_region.clone(),
             block_size: self.block_size,
             strict: self.strict,
             outside: self.outside,
@@ -145,7 +143,7 @@ pub(super) fn make(system: &System, given: Result<Given>) -> Result<c_int> {
         (given, digest)
     });
     let given = agree_same(&system.io.comm, "decompositions", given)?;
-    let decomp = Decomp::new(&system.io, &given.layout())?;
+    let decomp = Decomp::new(&system.io, &given.spec(), given.map)?;
     registry::add_decomp(system.id, decomp)
 }
 

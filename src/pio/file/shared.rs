@@ -1,11 +1,11 @@
-//! What an I/O task can tell all ranks, as bytes.
+//! Answers of an I/O task as bytes, to be broadcast.
 
 use std::ffi::CString;
 
 use super::super::Kind;
 use super::super::format::{Attribute, Counts, Variable};
 
-/// An answer: [`Shared::take`] reads back what [`Shared::put`] appended.
+/// [`Shared::take`] reads back what [`Shared::put`] appended.
 pub trait Shared: Sized {
     fn put(&self, bytes: &mut Vec<u8>);
     fn take(bytes: &mut &[u8]) -> Option<Self>;

@@ -2,13 +2,13 @@
 
 use super::*;
 
-pub(super) struct Journey<'a> {
+pub(super) struct Reads<'a> {
     system: &'a IoSystem<LocalComm>,
     plan: &'a Plan,
     element: usize,
 }
 
-impl<'a> Journey<'a> {
+impl<'a> Reads<'a> {
     pub(super) fn new(system: &'a IoSystem<LocalComm>, plan: &'a Plan, element: usize) -> Self {
         Self {
             system,
@@ -17,46 +17,48 @@ impl<'a> Journey<'a> {
         }
     }
 
-    fn homeward(&self, taking: Taking) -> Result<Homeward<'a>> {
-        Homeward::new(self.system, self.plan, self.element, taking)
+    fn scatter(&self, mode: ReadMode) -> Result<Scatter<'a>> {
+        Scatter::new(self.system, self.plan, self.element, mode)
     }
 
     pub(super) fn as_a_whole(&self, read: &[u8], array: &mut [u8]) -> Result<()> {
-        let mut homeward = self.homeward(Taking::Whole)?;
-        homeward.take(read, array)?;
-        self.end(homeward, read, array)
+        let mut scatter = self.scatter(ReadMode::Whole)?;
+        scatter.split(read, array)?;
+        self.end(scatter, read, array)
     }
 
     /// In pieces of different lengths where that can be.
     pub(super) fn in_pieces(&self, read: &[u8], array: &mut [u8]) -> Result<()> {
-        if !comes_in_pieces(self.plan) {
+        if !reads_in_pieces(self.plan) {
             return self.as_a_whole(read, array);
         }
         let mut source = Slices(self.system.comm.rank(), read, self.element);
         let room = &mut [0; 7 * 8];
         if self.plan.streams {
-            let mut homeward = self.homeward(Taking::Stream(room.len()))?;
-            homeward.stream(self.system, &mut source, room, array)?;
-            return homeward.arrive(self.system, &[], array);
+            let mut scatter = self.scatter(ReadMode::Stream(room.len()))?;
+            scatter.stream(self.system, &mut source, room, array)?;
+            return scatter.deliver(self.system, &[], array);
         }
-        let mut homeward = self.homeward(Taking::Pieces)?;
-        homeward.take_pieces(&mut source, room, array)?;
-        self.end(homeward, &[], array)
+        let mut scatter = self.scatter(ReadMode::Pieces)?;
+        scatter.split_pieces(&mut source, room, array)?;
+        self.end(scatter, &[], array)
     }
 
-    fn end(&self, homeward: Homeward, read: &[u8], array: &mut [u8]) -> Result<()> {
-        let homeward = match &self.system.io {
-            Some(io) if self.plan.reads_blocks => Homeward::cross(Ok(homeward), io, read, array)?,
-            _ => homeward,
+    fn end(&self, scatter: Scatter, read: &[u8], array: &mut [u8]) -> Result<()> {
+        let scatter = match &self.system.io {
+            Some(io) if self.plan.reads_blocks => {
+                Scatter::from_blocks(Ok(scatter), io, read, array)?
+            }
+            _ => scatter,
         };
-        homeward.arrive(self.system, read, array)
+        scatter.deliver(self.system, read, array)
     }
 }
 
 /// What is left of a buffer, in elements of that length; the first number makes pieces differ.
 struct Slices<'a>(usize, &'a [u8], usize);
 
-impl Source for Slices<'_> {
+impl PieceSource for Slices<'_> {
     fn next(&self) -> Option<u64> {
         let left = self.1.len() / self.2;
         (left > 0).then(|| left.min(1 + self.0 % 7) as u64)
