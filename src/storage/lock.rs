@@ -78,8 +78,7 @@ impl Turn {
         }))
     }
 
-    #[cfg(test)]
-    fn is_ours(&self) -> bool {
+    pub fn is_ours(&self) -> bool {
         self.0.is_some()
     }
 }
