@@ -177,20 +177,6 @@ impl Comm for Taped {
         Ok(())
     }
 
-    fn transfer_limited(
-        &self,
-        tag: Tag,
-        _limit: Limit,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()> {
-        self.transfer(tag, sends, recvs)
-    }
-
-    fn recv_in_parts(&self, _tag: Tag, _recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
-        unreachable!("plans are made without it")
-    }
-
     fn start<B: Buffer>(
         &self,
         _tag: Tag,
@@ -236,17 +222,6 @@ impl Comm for Taped {
         unreachable!("plans are made without it")
     }
 
-    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
-        count(|cost| cost.meetings += 1);
-        count_messages(messages.iter().map(|(_, bytes)| &bytes[..]));
-        let answer = self.ask(|comm| comm.deliver(tag, messages).map(Answer::Parcels))?;
-        let Answer::Parcels(came) = answer else {
-            unreachable!("another call was made before");
-        };
-        count_messages(came.iter().map(|(_, bytes)| &bytes[..]));
-        Ok(came)
-    }
-
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
         let mut live = None;
         let answer = self.ask(|comm| {
@@ -263,6 +238,44 @@ impl Comm for Taped {
             size,
             tape: self.tape.clone(),
         }))
+    }
+}
+
+impl Sparse for Taped {
+    fn transfer_limited(
+        &self,
+        _tag: Tag,
+        _limit: Limit,
+        _sends: &[(usize, &[u8])],
+        _recvs: &mut [(usize, &mut [u8])],
+    ) -> Result<()> {
+        unreachable!("plans are made without it")
+    }
+
+    fn transfer_in_turn(
+        &self,
+        _tag: Tag,
+        _sends: &[(usize, &[u8])],
+        _turns: &[Option<(usize, usize)>],
+        _buffers: &mut [&mut [u8]],
+        _take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        unreachable!("plans are made without it")
+    }
+
+    fn recv_in_parts(&self, _tag: Tag, _recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
+        unreachable!("plans are made without it")
+    }
+
+    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
+        count(|cost| cost.meetings += 1);
+        count_messages(messages.iter().map(|(_, bytes)| &bytes[..]));
+        let answer = self.ask(|comm| comm.deliver(tag, messages).map(Answer::Parcels))?;
+        let Answer::Parcels(came) = answer else {
+            unreachable!("another call was made before");
+        };
+        count_messages(came.iter().map(|(_, bytes)| &bytes[..]));
+        Ok(came)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Numbers and lists as bytes between ranks, once for all rooms.
+//! Numbers and lists as bytes between ranks: little-endian 64-bit words, once for all modules.
 //!
-//! A rank puts what it has to tell into a `Vec<u8>`, all ranks gather what all have told ([`gather`]), and take it
-//! apart again in the same order. What does not come out whole is an error of the caller, never a number.
+//! A rank puts its words into a `Vec<u8>`, all ranks gather them ([`gather`]), and take them apart in the same order.
+//! A message that is too short yields `None`, never a number.
 
 use crate::comm::{Comm, Op, Result};
 
@@ -9,7 +9,7 @@ pub(crate) fn put(bytes: &mut Vec<u8>, numbers: &[u64]) {
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-/// Takes numbers from the front; `None` if there are not so many.
+/// Takes numbers from the front; `None` if there are fewer.
 pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
     let mut numbers = [0; N];
     for number in &mut numbers {
@@ -20,6 +20,22 @@ pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
     Some(numbers)
 }
 
+/// All numbers of a message.
+pub(crate) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let words = bytes.chunks_exact(8).filter_map(|word| word.first_chunk());
+    words.map(|word| u64::from_le_bytes(*word))
+}
+
+/// The number of the root on all ranks.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn bcast_u64<C: Comm>(comm: &C, root: usize, number: u64) -> Result<u64> {
+    let mut bytes = number.to_le_bytes();
+    comm.bcast(root, &mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
 /// The number of each rank.
 ///
 /// # Collective
@@ -27,21 +43,16 @@ pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u64; N]> {
 pub(crate) fn gather_u64<C: Comm>(comm: &C, number: u64) -> Result<Vec<u64>> {
     let mut all = vec![0; 8 * comm.size()];
     comm.allgather(&number.to_le_bytes(), &mut all)?;
-    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
-    Ok(numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    Ok(numbers(&all).collect())
 }
 
-/// What each rank tells; ranks may tell different amounts.
+/// The bytes of each rank, of any length.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
 pub(crate) fn gather<C: Comm>(comm: &C, own: &[u8]) -> Result<Vec<Vec<u8>>> {
     let lengths = gather_u64(comm, own.len() as u64)?;
-    let longest = lengths
-        .iter()
-        .copied()
-        .max()
-        .map_or(0, |most| most as usize);
+    let longest = lengths.iter().max().map_or(0, |most| *most as usize);
     let mut padded = own.to_vec();
     padded.resize(longest, 0);
     let mut all = vec![0; longest * comm.size()];
@@ -53,12 +64,12 @@ pub(crate) fn gather<C: Comm>(comm: &C, own: &[u8]) -> Result<Vec<Vec<u8>>> {
     Ok(told.collect())
 }
 
-/// Whether it is so on any rank.
+/// Whether `condition` holds on any rank.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
-pub(crate) fn any<C: Comm>(comm: &C, it_is: bool) -> Result<bool> {
-    let mut somewhere = [u64::from(it_is)];
+pub(crate) fn any<C: Comm>(comm: &C, condition: bool) -> Result<bool> {
+    let mut somewhere = [u64::from(condition)];
     comm.allreduce(Op::Max, &mut somewhere)?;
     Ok(somewhere[0] != 0)
 }

@@ -1,7 +1,8 @@
 //! Fenix's return codes, and how errors become them: one rank's, or that of all ranks of a collective.
 
 use super::{error, guard, ptr};
-use crate::comm::{self, Comm, Op, Verdict};
+pub(super) use crate::comm::agree;
+use crate::comm::{self, Comm, Op};
 use crate::fenix::{Error, Result};
 use std::ffi::c_int;
 
@@ -103,15 +104,6 @@ pub(super) fn common_status(call: c_int, comm: &impl Comm, result: Result<c_int>
         2 => FENIX_ERROR_INTERN,
         error => -((error - 2) as c_int),
     }
-}
-
-/// One rank's wrong argument becomes every rank's error.
-pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        Verdict::Own(cause) => cause,
-        Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        Verdict::Comm(cause) => cause.into(),
-    })
 }
 
 /// A number that C counts with an `int`.

@@ -12,8 +12,9 @@ use super::redset::{
     REDSET_SUCCESS, hand_out, natural, needed, paths, redset_filelist, remembered, status,
 };
 use super::{error, guard, ptr, redset_internal};
+pub(super) use crate::comm::agree;
 use crate::comm::mpi::{MPI_Comm, MpiComm};
-use crate::comm::{self, Comm, Verdict};
+use crate::comm::{self, Comm};
 use crate::kvtree::{RawTree as kvtree, TreeRef};
 use crate::log;
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
@@ -79,15 +80,6 @@ impl Shown {
             map: set.map.iter().map(|&rank| rank as c_int).collect(),
         })
     }
-}
-
-/// One rank's failure becomes every rank's.
-pub(super) fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local).map_err(|verdict| match verdict {
-        Verdict::Own(cause) => cause,
-        Verdict::Peer { rank, text } => Error::Peer { rank, text },
-        Verdict::Comm(cause) => cause.into(),
-    })
 }
 
 /// A communicator with the ranks of the user's, which belongs to us.

@@ -1,56 +1,33 @@
 //! Agreement: one rank's failure becomes every rank's verdict.
 
 use super::{Comm, Error, Op};
-use crate::reserve;
+use crate::{reserve, wire};
 
-/// What the ranks of a collective agreed on when at least one of them failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Verdict<E> {
-    /// This rank failed itself.
-    #[error("{0}")]
-    Own(E),
-    /// Another rank failed, or memory is short on this one; `text` is its own description.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
-    /// The agreement itself could not be reached.
-    #[error(transparent)]
-    Comm(Error),
-}
-
-impl<E: From<Error>> Verdict<E> {
-    /// As an error of the room whose ranks agreed; `peer` is how it says that another rank failed.
-    pub fn into_error(self, peer: impl FnOnce(usize, String) -> E) -> E {
-        match self {
-            Verdict::Own(error) => error,
-            Verdict::Peer { rank, text } => peer(rank, text),
-            Verdict::Comm(error) => error.into(),
-        }
-    }
+/// An error that can report the failure of another rank.
+pub trait FromPeer: From<Error> + std::fmt::Display {
+    /// `text` is that rank's own description.
+    fn from_peer(rank: usize, text: String) -> Self;
 }
 
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere or `Err` everywhere.
 ///
-/// Ranks that succeeded learn the text of the lowest rank that failed. A rank whose memory is short counts as failed:
-/// here all ranks hear of it, while it can still tell. Collective over `comm`.
-pub fn agree<C: Comm, T, E: std::fmt::Display>(
-    comm: &C,
-    local: Result<T, E>,
-) -> Result<T, Verdict<E>> {
+/// A rank that failed keeps its own error; the others learn the text of the lowest rank that failed. A rank that runs out
+/// of memory counts as failed: here all ranks learn of it while it can still take part.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub fn agree<C: Comm, T, E: FromPeer>(comm: &C, local: Result<T, E>) -> Result<T, E> {
     let short = local.is_ok() && reserve::is_short();
-    let failed = first_failed(comm, local.is_err() || short).map_err(Verdict::Comm)?;
-    let Some(rank) = failed else {
-        return local.map_err(Verdict::Own);
+    let Some(rank) = first_failed(comm, local.is_err() || short)? else {
+        return local;
     };
     let own_text = match &local {
         Err(e) if rank == comm.rank() => e.to_string(),
         Ok(_) if rank == comm.rank() => reserve::SHORT.into(),
         _ => String::new(),
     };
-    let text = share_text(comm, rank, own_text).map_err(Verdict::Comm)?;
-    match local {
-        Err(e) => Err(Verdict::Own(e)),
-        Ok(_) => Err(Verdict::Peer { rank, text }),
-    }
+    let text = share_text(comm, rank, own_text)?;
+    local.and_then(|_| Err(E::from_peer(rank, text)))
 }
 
 fn first_failed<C: Comm>(comm: &C, failed: bool) -> super::Result<Option<usize>> {
@@ -60,7 +37,10 @@ fn first_failed<C: Comm>(comm: &C, failed: bool) -> super::Result<Option<usize>>
     Ok((lowest[0] < none).then_some(lowest[0] as usize))
 }
 
-/// Whether all ranks give the same numbers; all give as many. Collective over `comm`.
+/// Whether all ranks pass the same numbers.
+///
+/// # Collective
+/// Called by all ranks of `comm` with as many numbers.
 pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
     let complements = numbers.iter().map(|number| !number);
     let mut most: Vec<_> = numbers.iter().copied().chain(complements).collect();
@@ -69,17 +49,15 @@ pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
     Ok(most.iter().zip(least).all(|(most, least)| *most == !least))
 }
 
-/// The longest text that ranks tell each other, in bytes: the rest is cut off. Small enough for the reserve of memory.
-const TEXT: usize = 8 << 10;
+/// Longer texts are cut off, in bytes: short enough for the memory reserve.
+const MAX_TEXT: usize = 8 << 10;
 
-/// The text of one rank, on all of them.
+/// Broadcasts a text.
 pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
     let mut bytes = text.into_bytes();
-    bytes.truncate(TEXT);
-    let mut length = (bytes.len() as u64).to_le_bytes();
-    comm.bcast(root, &mut length)?;
-    let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
-    bytes.resize(length.min(TEXT), 0);
+    bytes.truncate(MAX_TEXT);
+    let length = wire::bcast_u64(comm, root, bytes.len() as u64)?;
+    bytes.resize(length.min(MAX_TEXT as u64) as usize, 0);
     comm.bcast(root, &mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -89,10 +67,26 @@ mod tests {
     use super::super::local::run;
     use super::*;
 
+    #[derive(Debug, thiserror::Error)]
+    enum Failed {
+        #[error("no {0}")]
+        Own(usize),
+        #[error("rank {rank} failed: {text}")]
+        Peer { rank: usize, text: String },
+        #[error(transparent)]
+        Comm(#[from] Error),
+    }
+
+    impl FromPeer for Failed {
+        fn from_peer(rank: usize, text: String) -> Failed {
+            Failed::Peer { rank, text }
+        }
+    }
+
     #[test]
     fn all_succeed() {
         for size in [1, 2, 3, 5, 8] {
-            let ended = run(size, |comm| agree(&comm, Ok::<_, Error>(comm.rank())));
+            let ended = run(size, |comm| agree(&comm, Ok::<_, Failed>(comm.rank())));
             for (rank, verdict) in ended.into_iter().enumerate() {
                 assert_eq!(verdict.unwrap(), rank);
             }
@@ -100,13 +94,11 @@ mod tests {
     }
 
     /// The verdicts of `size` ranks of which `failing` fail with their number as text.
-    fn verdicts(size: usize, failing: &[usize]) -> Vec<Verdict<String>> {
+    fn verdicts(size: usize, failing: &[usize]) -> Vec<Failed> {
         let ended = run(size, |comm| {
-            let fails = failing.contains(&comm.rank());
-            let local = if fails {
-                Err(format!("no {}", comm.rank()))
-            } else {
-                Ok(())
+            let local = match failing.contains(&comm.rank()) {
+                true => Err(Failed::Own(comm.rank())),
+                false => Ok(()),
             };
             agree(&comm, local)
         });
@@ -136,7 +128,7 @@ mod tests {
         for size in [1, 2, 5] {
             let ended = run(size, |comm| {
                 reserve::PRETENDED.set(comm.rank() == size - 1);
-                agree(&comm, Ok::<_, Error>(())).unwrap_err().to_string()
+                agree(&comm, Ok::<_, Failed>(())).unwrap_err().to_string()
             });
             let told = format!("rank {} failed: memory has run out", size - 1);
             assert!(ended.iter().all(|text| *text == told));
@@ -145,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_and_the_same_on_all_ranks() {
-        for length in [0, 1, TEXT, TEXT + 1, 10 * TEXT] {
+        for length in [0, 1, MAX_TEXT, MAX_TEXT + 1, 10 * MAX_TEXT] {
             let shared = run(3, |comm| {
                 let text = if comm.rank() == 1 {
                     "x".repeat(length)
@@ -157,7 +149,7 @@ mod tests {
             assert!(
                 shared
                     .iter()
-                    .all(|text| *text == "x".repeat(length.min(TEXT)))
+                    .all(|text| *text == "x".repeat(length.min(MAX_TEXT)))
             );
         }
     }
@@ -166,11 +158,11 @@ mod tests {
     fn a_rank_that_left_is_a_verdict_too() {
         let ended = run(3, |comm| match comm.rank() {
             0 => None,
-            _ => Some(agree(&comm, Ok::<_, Error>(()))),
+            _ => Some(agree(&comm, Ok::<_, Failed>(()))),
         });
         assert!(matches!(
             ended[2],
-            Some(Err(Verdict::Comm(Error::PeerGone(0))))
+            Some(Err(Failed::Comm(Error::PeerGone(0))))
         ));
     }
 }

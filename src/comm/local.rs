@@ -1,10 +1,10 @@
 //! Ranks as threads of one process: collectives run and are tested without an MPI.
 //!
-//! Every message lands in a mailbox named by communicator, sender, receiver and tag, and is taken
-//! out in order. Sends never wait. A collective is one [`LocalComm::meet`]: each rank puts its part on a
-//! board, and when the last has come all take the whole. A thread is woken only by what it waits for, and
-//! after a collective by the thread before it, so that thousands of ranks can be run: all at once they would
-//! only wait for each other. When all of them wait for each other, every wait fails.
+//! Every message lands in a mailbox named by communicator, sender, receiver and tag, and is received in order. Sends
+//! never wait. A collective is one [`LocalComm::meet`]: each rank puts its contribution on a board, and when the last
+//! has come all take the whole. A thread is woken only by what it waits for, and after a collective by the thread before
+//! it: thousands of threads woken at once would only contend for the lock. When all of them wait for each other,
+//! every wait fails.
 
 use std::io;
 use std::sync::Arc;
@@ -12,15 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::{
-    Buffer, Comm, Error, Limit, Op, Result, Tag, Underway, check_length, check_part, check_rank,
+    Buffer, Comm, Error, Op, Result, Tag, Underway, check_length, check_peers, check_rank,
 };
+use crate::wire;
 
 mod schedule;
+mod sparse;
 mod world;
 
-pub use schedule::{End, Ended, Schedule, Turn};
+pub use schedule::{End, Ended, RankSchedule, Turn};
 use schedule::{Turns, end_of};
-use world::{Address, Parts, World};
+use world::{Address, Contributions, World};
 
 /// Marks its rank as gone when its thread ends, by return or by panic.
 struct Presence<'a> {
@@ -80,7 +82,7 @@ pub fn run_on<T: Send>(nodes: Vec<u64>, f: impl Fn(LocalComm) -> T + Sync) -> Ve
 /// As [`run_on`], one rank at a time, as the schedule says. Ranks may die, and panics are results.
 pub fn run_scheduled<T: Send>(
     nodes: Vec<u64>,
-    schedule: &Schedule,
+    schedule: &RankSchedule,
     f: impl Fn(LocalComm) -> T + Sync,
 ) -> Ended<T> {
     let turns = Turns::new(schedule, nodes.len());
@@ -127,7 +129,7 @@ fn start_all<T: Send>(
 }
 
 impl LocalComm {
-    fn address(&self, from: usize, to: usize, tag: Option<Tag>) -> Result<Address> {
+    fn address(&self, from: usize, to: usize, tag: Tag) -> Result<Address> {
         check_rank(from, self.size())?;
         check_rank(to, self.size())?;
         Ok(Address {
@@ -146,28 +148,28 @@ impl LocalComm {
         }
     }
 
-    fn take(&self, from: usize, tag: Option<Tag>) -> Result<Arc<[u8]>> {
+    fn take(&self, from: usize, tag: Tag) -> Result<Arc<[u8]>> {
         let address = self.address(from, self.rank, tag)?;
         self.world.take(address, from)
     }
 
-    /// Gives `mine` to all ranks and returns what each rank gave.
-    fn exchange(&self, mine: &[u8]) -> Result<Parts> {
+    /// Allgather of contributions of any length.
+    fn exchange(&self, mine: &[u8]) -> Result<Contributions> {
         self.meet(mine, |parts| parts)
     }
 
-    /// As [`LocalComm::exchange`], but returns what `join` makes of the parts of all ranks. It is called once.
+    /// As [`LocalComm::exchange`], but returns what `join`, called once, makes of the contributions of all ranks.
     fn meet(
         &self,
         mine: &[u8],
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
-    ) -> Result<Parts> {
+    ) -> Result<Contributions> {
         let number = self.collectives.fetch_add(1, Ordering::Relaxed);
         let key = (self.context, number);
         self.world.meet(key, (&self.members, self.rank), mine, join)
     }
 
-    fn exchange_values(&self, mine: &[u64]) -> Result<Parts> {
+    fn exchange_values(&self, mine: &[u64]) -> Result<Contributions> {
         let parts = self.exchange(&to_bytes(mine))?;
         check_lengths(&parts, 8 * mine.len())?;
         Ok(parts)
@@ -180,19 +182,18 @@ fn check_lengths(parts: &[Arc<[u8]>], expected: usize) -> Result<()> {
 }
 
 fn to_bytes(values: &[u64]) -> Vec<u8> {
-    values.iter().flat_map(|v| v.to_le_bytes()).collect()
-}
-
-fn values(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    let values = bytes.chunks(8).filter_map(|v| v.first_chunk());
-    values.map(|v| u64::from_le_bytes(*v))
+    let mut bytes = Vec::with_capacity(8 * values.len());
+    wire::put(&mut bytes, values);
+    bytes
 }
 
 fn combine_all(op: Op, parts: &[Arc<[u8]>], into: &mut [u64]) {
     let [first, rest @ ..] = parts else { return };
-    into.iter_mut().zip(values(first)).for_each(|(a, b)| *a = b);
+    into.iter_mut()
+        .zip(wire::numbers(first))
+        .for_each(|(a, b)| *a = b);
     for part in rest {
-        for (a, b) in into.iter_mut().zip(values(part)) {
+        for (a, b) in into.iter_mut().zip(wire::numbers(part)) {
             *a = match op {
                 Op::Sum => a.wrapping_add(b),
                 Op::Min => b.min(*a),
@@ -208,7 +209,7 @@ fn combined(op: Op, parts: &[Arc<[u8]>]) -> Arc<[u8]> {
     to_bytes(&values).into()
 }
 
-/// Messages to be received: those to be sent are with their receivers already.
+/// Messages to be received; sends complete at once.
 pub struct Expected<B> {
     world: Arc<World>,
     messages: Vec<(usize, Address, B)>,
@@ -234,7 +235,7 @@ impl<B: Buffer> Underway<B> for Expected<B> {
 }
 
 impl<B> Drop for Expected<B> {
-    /// Left-over mail would answer the next call.
+    /// An unreceived message would be taken by the next receive.
     fn drop(&mut self) {
         for (from, address, _) in self.messages.drain(..) {
             let _ = self.world.take(address, from);
@@ -258,13 +259,13 @@ impl Comm for LocalComm {
     }
 
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {
-        let address = self.address(self.rank, to, Some(tag))?;
+        let address = self.address(self.rank, to, tag)?;
         self.world.post(address, bytes.into());
         Ok(())
     }
 
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()> {
-        let message = self.take(from, Some(tag))?;
+        let message = self.take(from, tag)?;
         check_length(from, bytes.len(), message.len())?;
         bytes.copy_from_slice(&message);
         Ok(())
@@ -276,38 +277,13 @@ impl Comm for LocalComm {
         sends: &[(usize, &[u8])],
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()> {
-        let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
-        peers.try_for_each(|peer| check_rank(peer, self.size()))?;
+        check_peers(self.size(), sends, recvs)?;
         for (to, bytes) in sends {
             self.send(*to, tag, bytes)?;
         }
-        // Every receive runs even after a failure, as it does under MPI.
+        // After a failure the others still complete, as under MPI.
         let ended = recvs.iter_mut().map(|(from, b)| self.recv(*from, tag, b));
         ended.fold(Ok(()), Result::and)
-    }
-
-    /// Nothing is ever under way here: a message is with its receiver as soon as it is sent.
-    fn transfer_limited(
-        &self,
-        tag: Tag,
-        _limit: Limit,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()> {
-        self.transfer(tag, sends, recvs)
-    }
-
-    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()> {
-        for (from, bytes) in recvs {
-            let mut got = 0;
-            while got < bytes.len() {
-                let part = self.take(*from, Some(tag))?;
-                check_part(*from, bytes.len(), got, part.len())?;
-                bytes[got..got + part.len()].copy_from_slice(&part);
-                got += part.len();
-            }
-        }
-        Ok(())
     }
 
     fn start<B: Buffer>(
@@ -320,7 +296,7 @@ impl Comm for LocalComm {
             self.send(*to, tag, (**bytes).as_ref())?;
         }
         let address = |(from, bytes)| {
-            let address = self.address(from, self.rank, Some(tag))?;
+            let address = self.address(from, self.rank, tag)?;
             Ok((from, address, bytes))
         };
         Ok(Expected {
@@ -346,7 +322,7 @@ impl Comm for LocalComm {
         let length = 8 * values.len();
         let join = |parts: Vec<Arc<[u8]>>| match check_lengths(&parts, length) {
             Ok(()) => vec![combined(op, &parts)],
-            // Everybody finds the wrong one for himself.
+            // Each rank finds the wrong length itself.
             Err(_) => parts,
         };
         let parts = self.meet(&to_bytes(values), join)?;
@@ -373,25 +349,8 @@ impl Comm for LocalComm {
     fn alltoall(&self, given: &[u64]) -> Result<Vec<u64>> {
         check_length(self.rank, 8 * self.size(), 8 * given.len())?;
         let parts = self.exchange_values(given)?;
-        let own = parts.iter().map(|part| values(part).nth(self.rank));
+        let own = parts.iter().map(|part| wire::numbers(part).nth(self.rank));
         Ok(own.map(|value| value.unwrap_or(0)).collect())
-    }
-
-    fn deliver(&self, _tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>> {
-        let key = |rank: usize| (self.context, self.members[rank]);
-        for (to, bytes) in messages {
-            check_rank(to, self.size())?;
-            let mut state = self.world.lock();
-            let parcels = state.parcels.entry(key(to)).or_default();
-            parcels.push((self.rank, bytes));
-        }
-        self.barrier()?;
-        let came = self.world.lock().parcels.remove(&key(self.rank));
-        let mut came = came.unwrap_or_default();
-        came.sort_by_key(|(from, _)| *from);
-        // Nobody goes on to the next delivery before all have looked for their messages of this one.
-        self.barrier()?;
-        Ok(came)
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
@@ -403,7 +362,7 @@ impl Comm for LocalComm {
         let offers: Vec<[u64; 4]> = offers
             .iter()
             .map(|offer| {
-                let mut offer = values(offer);
+                let mut offer = wire::numbers(offer);
                 [(); 4].map(|()| offer.next().unwrap_or(0))
             })
             .collect();

@@ -1,8 +1,9 @@
-//! Communication: the only room that knows how ranks talk to each other.
+//! Communication: the only module that names MPI.
 //!
-//! Every collective of the library is an algorithm over [`Comm`]. Two implementations exist:
-//! `mpi` (the real one) and `local` (ranks are threads of one process, for tests without an MPI).
-//! All lengths are 64-bit; an implementation cuts transfers into pieces where its transport needs it.
+//! Every collective of the library is an algorithm over [`Comm`]; PIO's exchanges need [`Sparse`] as well, and the
+//! recovery of processes [`Resilient`]. Two implementations exist: `mpi` (the real one) and `local` (ranks are threads of
+//! one process, for tests without an MPI). All lengths are 64-bit; an implementation splits transfers into chunks where
+//! its transport needs it.
 //!
 //! A rank-local failure inside a collective must not leave the others waiting: a rank carries it
 //! along to the next agreement point ([`agree`]), where all ranks learn one verdict.
@@ -17,14 +18,16 @@ pub mod local;
 pub mod mpi;
 mod node;
 mod resilient;
+mod sparse;
 #[cfg(feature = "mpi")]
 pub mod ulfm;
 mod version;
 
-pub use agree::{Verdict, agree, is_same, share_text};
+pub use agree::{FromPeer, agree, is_same, share_text};
 pub use buffer::{Buffer, Filled};
 pub use lengths::transfer_unsized;
 pub use resilient::{Agreement, Resilient};
+pub use sparse::{Limit, Sparse};
 pub use version::Version;
 #[cfg(any(test, feature = "faults"))]
 pub use version::set_protocol;
@@ -38,15 +41,6 @@ pub enum Op {
     Sum,
     Min,
     Max,
-}
-
-/// How many messages a rank may have under way at once; `None` is any number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limit {
-    pub sends: Option<usize>,
-    pub receives: Option<usize>,
-    /// Whether a message is sent only when its receiver waits for it.
-    pub handshake: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,8 +100,7 @@ pub trait Comm: Sized {
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
 
-    /// Names the node that this rank runs on: ranks with the same number find the same file under the same
-    /// path, if they find it at all.
+    /// Identifies the node that this rank runs on: ranks with equal numbers share local file systems.
     fn node(&self) -> u64 {
         node::of_this_process()
     }
@@ -123,43 +116,8 @@ pub trait Comm: Sized {
         recvs: &mut [(usize, &mut [u8])],
     ) -> Result<()>;
 
-    /// As [`Comm::transfer`] with at most so many messages under way. All ranks give the same limit and
-    /// their messages in ascending order of ranks: then somebody can always go on.
-    fn transfer_limited(
-        &self,
-        tag: Tag,
-        limit: Limit,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-    ) -> Result<()>;
-
-    /// As [`Comm::transfer`] for messages that are used in turn: `take` is called once for each of `turns`, with its
-    /// number and the message, of the sender and length that it says, or nothing where it is `None`. `rooms` are where
-    /// messages may be received, each long enough for any of them: only so many need to be under way at once.
-    fn transfer_in_turn(
-        &self,
-        tag: Tag,
-        sends: &[(usize, &[u8])],
-        turns: &[Option<(usize, usize)>],
-        _rooms: &mut [&mut [u8]],
-        take: &mut dyn FnMut(usize, &[u8]),
-    ) -> Result<()> {
-        let length = |turn: &Option<(usize, usize)>| turn.map_or(0, |(_, length)| length);
-        let mut all: Vec<_> = turns.iter().map(|turn| vec![0; length(turn)]).collect();
-        let into = turns.iter().zip(&mut all);
-        let into = into.filter_map(|(turn, bytes)| turn.map(|(from, _)| (from, &mut bytes[..])));
-        self.transfer(tag, sends, &mut into.collect::<Vec<_>>())?;
-        let each = all.iter().enumerate();
-        each.for_each(|(turn, bytes)| take(turn, bytes));
-        Ok(())
-    }
-
-    /// Receives messages that come in parts, one after the other, of lengths that only their senders know. Whoever sends to
-    /// several ranks need not wait for one of them before the others.
-    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> Result<()>;
-
-    /// Starts sends and receives and returns at once; what is sent may be read meanwhile. A buffer to
-    /// receive into is as long as its message.
+    /// Starts non-blocking sends and receives. What is sent may be read meanwhile; a receive buffer is as long as its
+    /// message.
     fn start<B: Buffer>(
         &self,
         tag: Tag,
@@ -177,12 +135,8 @@ pub trait Comm: Sized {
     /// `mine.len()` is the same on all ranks; `all.len() == size() * mine.len()`.
     fn allgather(&self, mine: &[u8], all: &mut [u8]) -> Result<()>;
 
-    /// Gives `values[r]` to rank `r`; the result holds at `r` what rank `r` gave to us.
+    /// Sends `values[r]` to rank `r` and returns at `r` what rank `r` has sent.
     fn alltoall(&self, values: &[u64]) -> Result<Vec<u64>>;
-
-    /// Brings messages to ranks that do not know who will write to them, nor how much: at most one from one
-    /// rank to another. Returns what came, by rank. Only the given tag and the next are used.
-    fn deliver(&self, tag: Tag, messages: Vec<(usize, Vec<u8>)>) -> Result<Vec<(usize, Vec<u8>)>>;
 
     /// Splits by `color`, ordering by `key` and then by rank; `None` takes part but joins nothing.
     fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>>;
@@ -190,11 +144,10 @@ pub trait Comm: Sized {
 
 /// Messages that [`Comm::start`] has started. Dropped, it waits for them.
 pub trait Underway<B> {
-    /// Moves them on and tells whether [`Underway::finish`] would return at once. A failure counts as an
-    /// end; `finish` tells of it.
+    /// Drives progress; true when [`Underway::finish`] would return at once, with a result or an error.
     fn is_done(&mut self) -> bool;
 
-    /// Waits for all of them and returns those that were received, in the order they were asked for.
+    /// Waits for all messages and returns the received buffers in the order in which they were passed.
     fn finish(self) -> Result<Vec<B>>;
 }
 
@@ -204,6 +157,11 @@ fn check_rank(rank: usize, size: usize) -> Result<()> {
     }
     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
     Err(Error::NoSuchRank { rank, size })
+}
+
+fn check_peers<S, R>(size: usize, sends: &[(usize, S)], recvs: &[(usize, R)]) -> Result<()> {
+    let mut peers = sends.iter().map(|s| s.0).chain(recvs.iter().map(|r| r.0));
+    peers.try_for_each(|peer| check_rank(peer, size))
 }
 
 fn check_length(from: usize, expected: usize, got: usize) -> Result<()> {
@@ -217,7 +175,7 @@ fn check_length(from: usize, expected: usize, got: usize) -> Result<()> {
     })
 }
 
-/// A part of a message must bring something, and no more than is missing.
+/// Refuses an empty part of a message, which would make no progress, and one that is longer than what is missing.
 fn check_part(from: usize, expected: usize, got: usize, part: usize) -> Result<()> {
     match part {
         1.. if part <= expected - got => Ok(()),

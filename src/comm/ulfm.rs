@@ -14,7 +14,7 @@ use std::time::Duration;
 use mpi_sys::{self as ffi, MPI_Comm};
 
 #[cfg(stanchion_ulfm)]
-use super::mpi::Failure;
+use super::mpi::FailureClass;
 use super::mpi::{MpiComm, failure_of, registry};
 use super::resilient::common_bits;
 use super::{Agreement, Comm, Error, Resilient, Result, Tag};
@@ -223,7 +223,7 @@ impl Resilient for MpiComm {
             // SAFETY: the communicator is valid, `flag` is ours to write.
             let code = unsafe { calls::MPIX_Comm_agree(self.handle(), &mut flag) };
             // The flag is as good when MPI adds that someone has died.
-            let someone_failed = failure_of(code) == Some(Failure::Process);
+            let someone_failed = failure_of(code) == Some(FailureClass::Process);
             if !someone_failed {
                 super::mpi::check("MPIX_Comm_agree", code)?;
             }
@@ -260,7 +260,7 @@ impl Resilient for MpiComm {
         let user = self.split_unsettled(color, key)?;
         let private = self.split_unsettled(color, key)?;
         match user.zip(private) {
-            Some((user, private)) => super::mpi::dress(user, private).map(Some),
+            Some((user, private)) => super::mpi::make_resilient(user, private).map(Some),
             None => Ok(None),
         }
     }

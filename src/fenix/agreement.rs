@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use super::group::Settings;
 use super::snapshot::Mark;
 use super::{Error, Policy, Result};
-use crate::comm::{self, Comm, Op};
+pub(super) use crate::comm::agree;
+use crate::comm::{Comm, FromPeer, Op};
 
-/// One verdict for all ranks of a collective.
-pub(super) fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }
 
 /// As [`agree`]; if some ranks lack data and nothing else has failed, all ranks lack data.

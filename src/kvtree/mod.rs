@@ -19,7 +19,8 @@ pub mod value;
 
 pub use list::{Cursor, ElemRef, Filler, RawElem, RawTree, Tree, TreeMut, TreeRef};
 
-use crate::{comm, storage};
+use crate::comm::{self, FromPeer, agree};
+use crate::storage;
 use smallvec::SmallVec;
 use std::ffi::CStr;
 use std::fmt;
@@ -112,8 +113,8 @@ impl fmt::Debug for Key {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// One verdict for all ranks of a collective.
-fn agree<C: comm::Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }

@@ -12,7 +12,7 @@ use super::error::different;
 use super::file::VarInfo;
 use super::pool::PoolBuffer;
 use super::{Decomp, Error, File, Result, agree_with, exchange};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 
 mod buffer;
 mod fit;
@@ -31,7 +31,7 @@ use read::ArrayRead;
 
 /// Buffers this rank's part of one array; it is written when the buffer is full, or at the next sync or close. `fill` is
 /// one element for places that no rank holds. Collective.
-pub fn write<C: Comm>(
+pub fn write<C: Sparse>(
     file: &mut File<C>,
     var: i32,
     decomp: &Arc<Decomp>,
@@ -54,7 +54,7 @@ pub fn write<C: Comm>(
 
 /// As [`write`] for several variables of one decomposition, whose parts follow each other in `arrays`.
 /// `flush`: write them before returning. Collective.
-pub fn write_multi<C: Comm>(
+pub fn write_multi<C: Sparse>(
     file: &mut File<C>,
     vars: &[i32],
     decomp: &Arc<Decomp>,
@@ -91,7 +91,7 @@ struct ArrayWrite<'a> {
 }
 
 impl ArrayWrite<'_> {
-    fn write<C: Comm>(&self, file: &mut File<C>) -> Result<()> {
+    fn write<C: Sparse>(&self, file: &mut File<C>) -> Result<()> {
         if file.read_only {
             return Err(Error::ReadOnly);
         }
@@ -144,7 +144,7 @@ impl ArrayWrite<'_> {
     }
 
     /// Where in their variables the arrays go.
-    fn fit<C: Comm>(&self, file: &File<C>, variables: &[Arc<VarInfo>]) -> Result<Vec<Fit>> {
+    fn fit<C: Sparse>(&self, file: &File<C>, variables: &[Arc<VarInfo>]) -> Result<Vec<Fit>> {
         self.check(variables)?;
         let each = self.vars.iter().zip(variables).enumerate();
         each.map(|(at, (&var, variable))| {
@@ -228,7 +228,7 @@ impl ArrayWrite<'_> {
 }
 
 /// Reads this rank's part; holes keep what they had. Collective.
-pub fn read<C: Comm>(
+pub fn read<C: Sparse>(
     file: &mut File<C>,
     var: i32,
     decomp: &Decomp,

@@ -11,7 +11,7 @@ use super::cache::PlanKey;
 use super::map::Map;
 use super::plan::{self, Plan, Rearranger};
 use super::{IoSystem, Kind, Result};
-use crate::comm::{Comm, Op};
+use crate::comm::{Op, Sparse};
 
 /// How to treat map entries outside of the array. All but the first log a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub struct Decomp {
 impl Decomp {
     /// `map` holds offsets into the array, counted from 1, and 0 for holes. All ranks give the same
     /// [`DecompSpec::common`]. Collective over the I/O system.
-    pub fn new<C: Comm>(system: &IoSystem<C>, spec: &DecompSpec, map: &[i64]) -> Result<Self> {
+    pub fn new<C: Sparse>(system: &IoSystem<C>, spec: &DecompSpec, map: &[i64]) -> Result<Self> {
         let number = system.decomps.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             number,
@@ -97,7 +97,7 @@ impl Decomp {
     }
 }
 
-fn find_or_make_plan<C: Comm>(
+fn find_or_make_plan<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     map: &[i64],

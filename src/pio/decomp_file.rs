@@ -10,7 +10,8 @@ use std::ops::{Range, RangeInclusive};
 
 use super::format::{Format, GLOBAL, Transfer};
 use super::{Error, File, Kind, Regions, Result, agree, alloc};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Sparse, Tag};
+use crate::wire;
 
 const TAG: Tag = 7121;
 /// Entries of maps that the first I/O task has in memory at a time.
@@ -66,8 +67,13 @@ pub fn is_small(dims: &[u64]) -> bool {
 // ---- writing ----
 
 /// Writes the maps of all ranks into a new file, which stays open. Collective.
-pub fn write<C: Comm>(file: &mut File<C>, dims: &[u64], map: &[i64], about: &About) -> Result<()> {
-    let lengths = all_lengths(&file.system.comm, map.len() as u64)?;
+pub fn write<C: Sparse>(
+    file: &mut File<C>,
+    dims: &[u64],
+    map: &[i64],
+    about: &About,
+) -> Result<()> {
+    let lengths = wire::gather_u64(&file.system.comm, map.len() as u64)?;
     let kind = match is_small(dims) {
         true => Kind::Int,
         false => Kind::Int64,
@@ -86,17 +92,6 @@ pub fn write<C: Comm>(file: &mut File<C>, dims: &[u64], map: &[i64], about: &Abo
         let rows = batch.collect(&file.system.comm, file.system.io_root(), &lengths, map)?;
         batch.put(file, maps, kind, rows)
     })
-}
-
-fn all_lengths<C: Comm>(comm: &C, own: u64) -> Result<Vec<u64>> {
-    let mut all = vec![0; 8 * comm.size()];
-    comm.allgather(&own.to_le_bytes(), &mut all)?;
-    Ok(numbers(&all).map(|length| length as u64).collect())
-}
-
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
-    let words = bytes.chunks_exact(8);
-    words.map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes")))
 }
 
 /// What the new file will hold.
@@ -151,7 +146,7 @@ fn put_text(format: &mut dyn Format, name: &CStr, text: &CStr) -> Result<()> {
     format.put_attribute(GLOBAL, name, Kind::Char, Kind::Char, bytes)
 }
 
-fn put_ints<C: Comm>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<()> {
+fn put_ints<C: Sparse>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<()> {
     let mut bytes = Vec::with_capacity(4 * values.len());
     for value in values {
         bytes.extend(int("a length", *value)?.to_ne_bytes());
@@ -233,7 +228,7 @@ impl Batch {
                 false if entries == 0 => {}
                 false => {
                     comm.recv(rank as usize, TAG, &mut bytes)?;
-                    rows.extend(numbers(&bytes).map(from_zero));
+                    rows.extend(wire::numbers(&bytes).map(|entry| from_zero(entry as i64)));
                 }
             }
             let width = (self.entries.end - self.entries.start) as usize;
@@ -243,7 +238,7 @@ impl Batch {
     }
 
     /// Writes the root's rows. Collective.
-    fn put<C: Comm>(
+    fn put<C: Sparse>(
         &self,
         file: &mut File<C>,
         var: i32,
@@ -268,7 +263,7 @@ impl Batch {
     }
 
     /// Reads the rows at the root and sends each rank its part. Collective.
-    fn get<C: Comm>(
+    fn get<C: Sparse>(
         &self,
         file: &mut File<C>,
         var: i32,
@@ -295,7 +290,7 @@ impl Batch {
             for (rank, row) in self.ranks.clone().zip(data.chunks_exact(width)) {
                 let part = &row[..8 * self.part(lengths[rank as usize]).len()];
                 match rank == own {
-                    true => map.extend(native(part)),
+                    true => map.extend(from_one(part)),
                     false if part.is_empty() => {}
                     false => comm.send(rank as usize, TAG, part)?,
                 }
@@ -305,24 +300,27 @@ impl Batch {
             if !part.is_empty() {
                 comm.recv(root, TAG, &mut part)?;
             }
-            map.extend(native(&part));
+            map.extend(from_one(&part));
         }
         Ok(())
     }
 }
 
 /// Stored entries, counted from 1 instead of 0.
+fn from_one(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    native(bytes).map(|entry| entry.saturating_add(1))
+}
+
 fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let words = bytes.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
-    words.map(|entry| entry.saturating_add(1))
+    words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")))
 }
 
 // ---- reading ----
 
 /// Reads this rank's map of a decomposition that as many ranks wrote. `bytes`: the length of the file, on I/O tasks that
 /// know it. Collective.
-pub fn read<C: Comm>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
+pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
     let ranks = file.system.comm.size() as u64;
     let about = file.ask(read_about)?;
     let (sizes, map_lengths, maps) = file.ask(|format| find_variables(format, ranks, bytes))?;
@@ -429,7 +427,7 @@ fn find_variables(
 }
 
 /// The same on all ranks.
-fn read_lengths<C: Comm>(
+fn read_lengths<C: Sparse>(
     file: &mut File<C>,
     (var, length): VarLength,
     range: RangeInclusive<u64>,
@@ -437,9 +435,7 @@ fn read_lengths<C: Comm>(
     // Without memory the buffer is empty, which `get` reports to all ranks.
     let mut data = alloc::zeros(length.saturating_mul(8)).unwrap_or_default();
     file.get(var, Kind::Int64, &region(&[0], &[length]), &mut data)?;
-    let words = data.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
-    let checked = words.map(|number| match u64::try_from(number) {
+    let checked = native(&data).map(|number| match u64::try_from(number) {
         Ok(number) if range.contains(&number) => Ok(number),
         _ => Err(Error::Invalid(format!("a length of {number}"))),
     });

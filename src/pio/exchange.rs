@@ -17,7 +17,7 @@ use super::packing;
 use super::plan::pattern::{Pattern, Peer};
 use super::pool::{BufferPool, PoolBuffer};
 use super::{Error, IoSystem, Plan, Result, agree};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Sparse, Tag};
 use chunk_receiver::{ChunkReceiver, chunks_of};
 
 mod chunk_receiver;
@@ -60,7 +60,7 @@ pub fn pack<C: Comm>(
 
 /// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere nothing.
 /// Elements that no rank holds get `fill` (one element). Collective over the I/O system.
-pub fn collect<C: Comm>(
+pub fn collect<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -79,7 +79,7 @@ pub fn collect<C: Comm>(
 }
 
 /// As [`collect`], but hands complete pieces to `sink` as they arrive, so that an I/O task needs little memory.
-pub(in crate::pio) fn collect_pieces<C: Comm>(
+pub(in crate::pio) fn collect_pieces<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -96,7 +96,7 @@ pub(in crate::pio) fn collect_pieces<C: Comm>(
 }
 
 /// As [`collect`], but returns what the I/O task holds before blocks are made ([`Plan::held`]).
-pub fn to_io<C: Comm>(
+pub fn to_io<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -108,7 +108,7 @@ pub fn to_io<C: Comm>(
 }
 
 /// From the ranks to the I/O tasks. Messages go in chunks, but as a whole under flow control, which counts messages.
-fn gather<C: Comm>(
+fn gather<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -160,7 +160,7 @@ fn gather<C: Comm>(
 }
 
 /// From what the I/O tasks hold to blocks. Collective over the I/O tasks.
-fn to_blocks<C: Comm>(
+fn to_blocks<C: Sparse>(
     io: &C,
     pool: &Arc<BufferPool>,
     plan: &Plan,

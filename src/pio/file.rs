@@ -10,7 +10,7 @@ use super::darray::{self, WriteBuffer};
 use super::error::different;
 use super::format::Format;
 use super::{Error, IoSystem, Result, agree, agree_with};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 
 mod shared;
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub struct File<C: Comm> {
     frames: HashMap<i32, i32>,
 }
 
-impl<C: Comm> File<C> {
+impl<C: Sparse> File<C> {
     /// `opened`: the file, on I/O tasks that have it open. If opening failed on one rank, the others close it again.
     /// Collective.
     pub fn new(

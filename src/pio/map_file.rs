@@ -6,10 +6,11 @@
 
 use std::path::Path;
 
-use super::{Error, Result, agree};
+use super::{Error, Result, agree, alloc};
 use crate::comm::{Comm, Tag};
 use crate::storage::file::{open_read, read_full};
 use crate::storage::{self, Draft};
+use crate::wire;
 
 mod words;
 use words::Words;
@@ -171,12 +172,7 @@ fn send_entries<C: Comm>(comm: &C, to: usize, entries: &[i64]) -> Result<()> {
 fn receive_entries<C: Comm>(comm: &C, from: usize, entries: usize) -> Result<Vec<i64>> {
     let mut bytes = vec![0; 8 * entries];
     comm.recv(from, TAG, &mut bytes)?;
-    Ok(numbers(&bytes).collect())
-}
-
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
-    let words = bytes.chunks_exact(8);
-    words.map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
+    Ok(wire::numbers(&bytes).map(|entry| entry as i64).collect())
 }
 
 /// Reads the map of every rank; ranks that the file does not have get an empty one. Collective.
@@ -197,12 +193,12 @@ pub fn read<C: Comm>(comm: &C, path: &Path) -> Result<TextMap> {
 
 fn share_dims<C: Comm>(comm: &C, reader: Option<&MapReader>) -> Result<Vec<u64>> {
     let dims = reader.map(|reader| &reader.dims[..]).unwrap_or_default();
-    let mut length = (dims.len() as u64).to_le_bytes();
-    comm.bcast(0, &mut length)?;
-    let mut bytes: Vec<u8> = dims.iter().flat_map(|dim| dim.to_le_bytes()).collect();
-    bytes.resize(8 * u64::from_le_bytes(length) as usize, 0);
+    let length = wire::bcast_u64(comm, 0, dims.len() as u64)?;
+    let mut bytes = Vec::new();
+    wire::put(&mut bytes, dims);
+    bytes.resize(8 * length as usize, 0);
     comm.bcast(0, &mut bytes)?;
-    Ok(numbers(&bytes).map(|dim| dim as u64).collect())
+    Ok(wire::numbers(&bytes).collect())
 }
 
 /// Receives what [`MapReader::send_all`] sends, to the end even if memory runs out.
@@ -221,10 +217,8 @@ fn take_map<C: Comm>(comm: &C) -> Result<Vec<i64>> {
 }
 
 fn append(mut map: Vec<i64>, piece: &[i64]) -> Result<Vec<i64>> {
-    match map.try_reserve(piece.len()) {
-        Ok(()) => map.extend_from_slice(piece),
-        Err(_) => return Err(Error::Memory(8 * (map.len() + piece.len()) as u64)),
-    }
+    alloc::grow(&mut map, piece.len())?;
+    map.extend_from_slice(piece);
     Ok(map)
 }
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::map::Map;
 use super::sequence::Sequence;
 use super::{DecompSpec, Error, IoSystem, Outside, Regions, Result, agree_with, alloc};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 use crate::log;
 
 mod blocks;
@@ -49,7 +49,7 @@ pub struct Plan {
     pub(super) reads_blocks: bool,
     /// Whether all I/O tasks can send what they read piece by piece: the same on all ranks.
     pub(super) streams: bool,
-    pub(super) holding: Holding,
+    pub(super) holding: HeldElements,
     /// `holding` as regions, if the file sees them.
     pub(super) held_regions: Regions,
     /// The blocks that `to_blocks` leads to.
@@ -59,19 +59,19 @@ pub struct Plan {
 }
 
 /// What an I/O task holds after the rearrangement.
-pub(super) enum Holding {
+pub(super) enum HeldElements {
     Nothing,
     Regions(Regions),
     /// Ascending offsets in an array of these dimensions.
     Elements(Vec<u64>, Sequence),
 }
 
-impl Holding {
+impl HeldElements {
     fn regions(&self) -> Result<Regions> {
         match self {
-            Holding::Nothing => Ok(Regions::default()),
-            Holding::Regions(regions) => Ok(regions.clone()),
-            Holding::Elements(dims, elements) => Regions::of_sequence(dims, elements),
+            HeldElements::Nothing => Ok(Regions::default()),
+            HeldElements::Regions(regions) => Ok(regions.clone()),
+            HeldElements::Elements(dims, elements) => Regions::of_sequence(dims, elements),
         }
     }
 }
@@ -138,7 +138,7 @@ impl Plan {
     /// Bytes in memory, approximately.
     pub fn bytes(&self) -> usize {
         let held = match &self.holding {
-            Holding::Elements(_, elements) => elements.bytes(),
+            HeldElements::Elements(_, elements) => elements.bytes(),
             _ => 0,
         };
         self.globals.bytes() + self.to_io.bytes() + self.to_blocks.bytes() + held
@@ -146,7 +146,7 @@ impl Plan {
 }
 
 /// `regular`: this rank's map, if it is regular. Collective.
-pub(super) fn make<C: Comm>(
+pub(super) fn make<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     map: &[i64],

@@ -43,7 +43,7 @@ mod verify;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::comm::{self, Comm};
+use crate::comm::{self, Comm, FromPeer, agree};
 use crate::failure_domain::placement::{self, Placement};
 use crate::storage::place::remove;
 use crate::{kvtree, rankstr, storage};
@@ -281,8 +281,8 @@ impl<C: Comm> Set<C> {
     }
 }
 
-/// One verdict for all ranks of a collective.
-fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 use stanchion::comm::Comm;
-use stanchion::comm::local::{End, LocalComm, Schedule, run_scheduled};
+use stanchion::comm::local::{End, LocalComm, RankSchedule, run_scheduled};
 use stanchion::storage::{Operation, faults};
 
 use crate::chance::Chance;
@@ -89,11 +89,11 @@ impl Trouble {
         all
     }
 
-    fn schedule(&self, ranks: usize) -> Schedule {
-        let mut schedule = Schedule {
+    fn schedule(&self, ranks: usize) -> RankSchedule {
+        let mut schedule = RankSchedule {
             seed: self.order,
             one_in: self.one_in,
-            ..Schedule::default()
+            ..RankSchedule::default()
         };
         for fault in &self.faults {
             match *fault {

@@ -1,4 +1,4 @@
-//! One thread at a time: with a [`Schedule`], a run is the same whenever it is repeated.
+//! One thread at a time: with a [`RankSchedule`], a run is the same whenever it is repeated.
 //!
 //! Every call of the communicator, and whatever else calls [`Turn::point`], is a point where the thread may lose
 //! its turn to another, or die. A thread that dies unwinds: nothing that it would have done afterwards happens.
@@ -10,7 +10,7 @@ use super::world::World;
 
 /// Who runs when, and who dies when.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RankSchedule {
     pub seed: u64,
     /// A thread that could go on gives up its turn at one call in so many; 0 is never.
     pub one_in: u64,
@@ -82,7 +82,7 @@ pub(super) fn end_of<T>(joined: std::thread::Result<T>) -> End<T> {
 
 /// A schedule being followed.
 pub(super) struct Turns {
-    schedule: Schedule,
+    schedule: RankSchedule,
     random: u64,
     now: usize,
     calls: Vec<u64>,
@@ -90,7 +90,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn new(schedule: &Schedule, threads: usize) -> Turns {
+    pub(super) fn new(schedule: &RankSchedule, threads: usize) -> Turns {
         let mut turns = Turns {
             schedule: schedule.clone(),
             random: schedule.seed,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::wire;
 
 const SIZES: [usize; 5] = [1, 2, 3, 5, 8];
 
@@ -150,7 +151,7 @@ fn split_by_parity_in_reverse() {
         let mut all = vec![0; 8 * half.size()];
         half.allgather(&(rank as u64).to_le_bytes(), &mut all)
             .unwrap();
-        assert_eq!(values(&all).collect::<Vec<_>>(), mates);
+        assert_eq!(wire::numbers(&all).collect::<Vec<_>>(), mates);
         assert_eq!(mates[half.rank()], rank as u64);
     });
 }
@@ -296,7 +297,7 @@ fn ranks_that_all_wait_are_told() {
 }
 
 /// The order in which ranks come by is that of the schedule.
-fn order(schedule: &Schedule) -> Vec<usize> {
+fn order(schedule: &RankSchedule) -> Vec<usize> {
     let seen = std::sync::Mutex::new(Vec::new());
     let ended = run_scheduled(vec![0; 4], schedule, |comm| {
         for _ in 0..5 {
@@ -318,10 +319,10 @@ fn order(schedule: &Schedule) -> Vec<usize> {
 #[test]
 fn a_seed_gives_one_order_and_another_seed_another() {
     let of_seed = |seed| {
-        order(&Schedule {
+        order(&RankSchedule {
             seed,
             one_in: 2,
-            ..Schedule::default()
+            ..RankSchedule::default()
         })
     };
     let orders: Vec<_> = (0..20).map(of_seed).collect();
@@ -332,9 +333,9 @@ fn a_seed_gives_one_order_and_another_seed_another() {
 #[test]
 fn a_rank_dies_at_its_call_and_the_others_hear_of_it() {
     for nth in 0..3 {
-        let schedule = Schedule {
+        let schedule = RankSchedule {
             deaths: vec![(1, nth)],
-            ..Schedule::default()
+            ..RankSchedule::default()
         };
         let ended = run_scheduled(vec![0; 3], &schedule, |comm| {
             (0..3)
@@ -357,10 +358,10 @@ fn a_rank_dies_at_its_call_and_the_others_hear_of_it() {
 
 #[test]
 fn all_die_at_once() {
-    let schedule = Schedule {
+    let schedule = RankSchedule {
         end: Some(7),
         one_in: 2,
-        ..Schedule::default()
+        ..RankSchedule::default()
     };
     let ended = run_scheduled(vec![0; 3], &schedule, |comm| {
         (0..5).for_each(|_| comm.barrier().unwrap());
@@ -371,7 +372,7 @@ fn all_die_at_once() {
 
 #[test]
 fn a_schedule_too_finds_deadlocks_and_panics() {
-    let ended = run_scheduled(vec![0; 2], &Schedule::default(), |comm| {
+    let ended = run_scheduled(vec![0; 2], &RankSchedule::default(), |comm| {
         let waited = comm.recv(1 - comm.rank(), 1, &mut [0]);
         assert!(comm.rank() == 0, "one of two");
         waited

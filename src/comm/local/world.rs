@@ -1,8 +1,8 @@
-//! What the threads of one [`run`](super::run) share: mail, boards of collectives, and who waits for what.
+//! What the threads of one [`run`](super::run) share: mailboxes, boards of collectives, and who waits for what.
 //!
-//! A thread that finds nothing to take notes down what it awaits and sleeps. Whoever goes to sleep last, while
-//! nothing that any thread awaits can come any more, has found a deadlock: then every wait ends with an error.
-//! With a [`Schedule`](super::Schedule) only one thread runs at a time, and `turns` decides which.
+//! A thread that has to wait records what it awaits and sleeps. If the last thread goes to sleep while nothing that any
+//! thread awaits can come any more, it has found a deadlock: every wait ends with an error.
+//! With a [`RankSchedule`](super::RankSchedule) only one thread runs at a time, and `turns` decides which.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -11,35 +11,44 @@ use std::thread;
 use super::schedule::{Turns, die};
 use super::{Error, Result, Tag};
 
-/// Where a message waits; collectives use no tag, so their mail never meets that of `send`.
+/// The envelope of a message; names a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Address {
     pub(super) context: u64,
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) tag: Option<Tag>,
+    pub(super) tag: Tag,
+}
+
+/// Messages of one address, received in the order in which they were sent.
+#[derive(Default)]
+struct Mailbox {
+    unreceived: VecDeque<Arc<[u8]>>,
+    received: u64,
+    /// Receives that were posted and have not completed.
+    posted: u64,
 }
 
 /// A communicator and the number of one of its collectives.
-pub(super) type Meeting = (u64, u64);
+pub(super) type Collective = (u64, u64);
 
-/// The ranks that sent, and what.
-pub(super) type Parcels = Vec<(usize, Vec<u8>)>;
+/// Senders and their messages.
+pub(super) type Delivered = Vec<(usize, Vec<u8>)>;
 
-/// What the ranks of a communicator give in one collective.
-pub(super) type Parts = Arc<Vec<Arc<[u8]>>>;
+/// What the ranks of a communicator contribute to one collective.
+pub(super) type Contributions = Arc<Vec<Arc<[u8]>>>;
 
-pub(super) struct Board {
-    /// The thread behind each rank, and what the rank gave.
+struct Board {
+    /// The thread behind each rank, and what the rank contributes.
     members: Arc<[usize]>,
     given: Vec<Option<Arc<[u8]>>>,
     missing: usize,
-    whole: Option<Parts>,
+    whole: Option<Contributions>,
     taken: usize,
 }
 
 impl Board {
-    pub(super) fn new(members: &Arc<[usize]>) -> Board {
+    fn new(members: &Arc<[usize]>) -> Board {
         Board {
             members: members.clone(),
             given: vec![None; members.len()],
@@ -49,7 +58,7 @@ impl Board {
         }
     }
 
-    /// The first rank that has left without giving anything.
+    /// The first rank that has left without contributing.
     fn deserter(&self, gone: &[bool]) -> Option<usize> {
         let mut ranks = self.members.iter().zip(&self.given);
         ranks.position(|(thread, given)| given.is_none() && gone[*thread])
@@ -59,18 +68,25 @@ impl Board {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Awaited {
     Message(Address),
-    Meeting(Meeting),
+    Collective(Collective),
+    /// More than `seen` events of a thread.
+    Event {
+        thread: usize,
+        seen: u64,
+    },
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    pub(super) mail: HashMap<Address, VecDeque<Arc<[u8]>>>,
+    mail: HashMap<Address, Mailbox>,
     /// Deliveries by communicator and receiver.
-    pub(super) parcels: HashMap<(u64, usize), Parcels>,
-    pub(super) boards: HashMap<Meeting, Board>,
+    pub(super) delivered: HashMap<(u64, usize), Delivered>,
+    boards: HashMap<Collective, Board>,
     /// What each thread waits for, and whether it has ended.
     waiting: Vec<Option<Awaited>>,
-    pub(super) gone: Vec<bool>,
+    gone: Vec<bool>,
+    /// For each thread: messages sent to it, messages of its own that were received, and threads that have ended.
+    events: Vec<u64>,
     /// How many threads are neither waiting nor gone.
     awake: usize,
     contexts: u64,
@@ -80,7 +96,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Whether a thread that waits for this need not wait.
+    /// Whether a thread that awaits this can proceed.
     fn is_there(&self, awaited: &Awaited) -> bool {
         let all_die = self.turns.as_ref().is_some_and(Turns::all_die);
         if all_die || self.deadlock.is_some() {
@@ -88,17 +104,18 @@ impl State {
         }
         match awaited {
             Awaited::Message(from) => {
-                let waits = self.mail.get(from).is_some_and(|mail| !mail.is_empty());
-                waits || self.gone[from.from]
+                let mailbox = self.mail.get(from);
+                mailbox.is_some_and(|mail| !mail.unreceived.is_empty()) || self.gone[from.from]
             }
-            Awaited::Meeting(key) => {
+            Awaited::Event { thread, seen } => self.events[*thread] > *seen,
+            Awaited::Collective(key) => {
                 let board = self.boards.get(key);
                 board.is_none_or(|b| b.whole.is_some() || b.deserter(&self.gone).is_some())
             }
         }
     }
 
-    /// Whether the thread could go on.
+    /// Whether the thread can proceed.
     fn is_ready(&self, thread: usize) -> bool {
         let awaited = &self.waiting[thread];
         !self.gone[thread] && awaited.as_ref().is_none_or(|a| self.is_there(a))
@@ -121,9 +138,15 @@ impl State {
         let waits = waits.filter_map(|(thread, awaited)| Some((thread, (*awaited)?)));
         let text = waits.map(|(thread, awaited)| match awaited {
             Awaited::Message(Address { from, tag, .. }) => {
-                format!("thread {thread}: a message of {from} with tag {tag:?}")
+                format!("thread {thread}: a message of {from} with tag {tag}")
             }
-            Awaited::Meeting(key) => {
+            Awaited::Event { .. } => {
+                let boxes = self.mail.iter().filter(|(_, mail)| mail.posted > 0);
+                let own = boxes.filter(|(address, _)| address.to == thread);
+                let own: Vec<_> = own.map(|(address, _)| (address.from, address.tag)).collect();
+                format!("thread {thread}: messages of threads with tags {own:?}, or its own to be received")
+            }
+            Awaited::Collective(key) => {
                 let given = self.boards.get(&key).map_or(&[][..], |b| &b.given);
                 let came: Vec<_> = given.iter().map(|part| u8::from(part.is_some())).collect();
                 format!("thread {thread}: collective {key:?}, given by {came:?}")
@@ -174,6 +197,7 @@ impl World {
             state: Mutex::new(State {
                 waiting: vec![None; size],
                 gone: vec![false; size],
+                events: vec![0; size],
                 awake: size,
                 turns,
                 ..State::default()
@@ -283,10 +307,11 @@ impl World {
         state
     }
 
-    /// Wakes those that may wait for a thread in vain.
+    /// Wakes the threads that wait for one that has ended.
     pub(super) fn leave(&self, thread: usize) {
         let mut state = self.lock();
         state.gone[thread] = true;
+        state.events.iter_mut().for_each(|events| *events += 1);
         // A thread that died while it waited is noted as waiting.
         if state.waiting[thread].take().is_none() {
             state.awake -= 1;
@@ -303,11 +328,16 @@ impl World {
 
     // ---- messages ----
 
-    pub(super) fn post(&self, to: Address, bytes: Arc<[u8]>) {
+    /// Sends a message and returns its number in its mailbox.
+    pub(super) fn post(&self, to: Address, bytes: Arc<[u8]>) -> u64 {
         self.point(to.from);
         let mut state = self.lock();
-        state.mail.entry(to).or_default().push_back(bytes);
+        let mailbox = state.mail.entry(to).or_default();
+        let number = mailbox.received + mailbox.unreceived.len() as u64;
+        mailbox.unreceived.push_back(bytes);
+        self.note_event(&mut state, to.to);
         self.wake(&state, to.to);
+        number
     }
 
     /// Waits for the next message. `from` is the rank of the sender, which may have left without sending one.
@@ -315,7 +345,7 @@ impl World {
         self.point(address.to);
         let mut state = self.lock();
         loop {
-            if let Some(bytes) = state.mail.get_mut(&address).and_then(VecDeque::pop_front) {
+            if let Some(bytes) = self.take_now(&mut state, address) {
                 return Ok(bytes);
             }
             // A thread that unwinds does not wait for anybody.
@@ -327,6 +357,82 @@ impl World {
         }
     }
 
+    fn take_now(&self, state: &mut State, address: Address) -> Option<Arc<[u8]>> {
+        let mailbox = state.mail.get_mut(&address)?;
+        let bytes = mailbox.unreceived.pop_front()?;
+        mailbox.received += 1;
+        self.note_event(state, address.from);
+        Some(bytes)
+    }
+
+    fn note_event(&self, state: &mut State, thread: usize) {
+        state.events[thread] += 1;
+        if let Some(Awaited::Event { .. }) = state.waiting[thread] {
+            self.wake(state, thread);
+        }
+    }
+
+    // ---- non-blocking messages ----
+
+    /// Posts a receive and returns the number of the message that it is for.
+    pub(super) fn post_recv(&self, address: Address) -> u64 {
+        self.point(address.to);
+        let mut state = self.lock();
+        let mailbox = state.mail.entry(address).or_default();
+        mailbox.posted += 1;
+        mailbox.received + mailbox.posted - 1
+    }
+
+    /// Completes a posted receive, if its message has come.
+    pub(super) fn test_recv(
+        &self,
+        address: Address,
+        number: u64,
+        from: usize,
+    ) -> Option<Result<Arc<[u8]>>> {
+        let mut state = self.lock();
+        if state.mail.get(&address)?.received != number {
+            return None;
+        }
+        let ended = match self.take_now(&mut state, address) {
+            Some(bytes) => Ok(bytes),
+            None if state.gone[address.from] => Err(Error::PeerGone(from)),
+            None => return None,
+        };
+        state.mail.get_mut(&address)?.posted -= 1;
+        Some(ended)
+    }
+
+    /// Whether a message has been received; an error if it never will be.
+    pub(super) fn test_send(&self, address: Address, number: u64, to: usize) -> Option<Result<()>> {
+        let state = self.lock();
+        match state.mail.get(&address)?.received > number {
+            true => Some(Ok(())),
+            false => state.gone[address.to].then_some(Err(Error::PeerGone(to))),
+        }
+    }
+
+    /// Whether a receive has been posted for the next message.
+    pub(super) fn is_awaited(&self, address: Address) -> bool {
+        let state = self.lock();
+        let mailbox = state.mail.get(&address);
+        mailbox.is_some_and(|mail| mail.posted > mail.unreceived.len() as u64)
+    }
+
+    pub(super) fn events(&self, thread: usize) -> u64 {
+        self.point(thread);
+        self.lock().events[thread]
+    }
+
+    pub(super) fn wait_for_event(&self, thread: usize, seen: u64) -> Result<()> {
+        let mut state = self.lock();
+        while state.events[thread] == seen {
+            state.deadlock()?;
+            state = self.wait(thread, Awaited::Event { thread, seen }, state);
+        }
+        Ok(())
+    }
+
     /// Whether [`World::take`] would return at once for each of `from`.
     pub(super) fn would_take(&self, from: impl Iterator<Item = Address>) -> bool {
         let mut wanted: HashMap<Address, usize> = HashMap::new();
@@ -336,21 +442,22 @@ impl World {
         }
         let state = self.lock();
         wanted.into_iter().all(|(address, number)| {
-            let waiting = state.mail.get(&address).map_or(0, VecDeque::len);
-            waiting >= number || state.gone[address.from] || state.deadlock.is_some()
+            let mailbox = state.mail.get(&address);
+            let come = mailbox.map_or(0, |mail| mail.unreceived.len());
+            come >= number || state.gone[address.from] || state.deadlock.is_some()
         })
     }
 
     // ---- collectives ----
 
-    /// Gives `mine` as `rank` of `members` and returns what `join`, called once, makes of what all gave.
+    /// Contributes `mine` as `rank` of `members` and returns what `join`, called once, makes of all contributions.
     pub(super) fn meet(
         &self,
-        key: Meeting,
+        key: Collective,
         (members, rank): (&Arc<[usize]>, usize),
         mine: &[u8],
         join: impl FnOnce(Vec<Arc<[u8]>>) -> Vec<Arc<[u8]>>,
-    ) -> Result<Parts> {
+    ) -> Result<Contributions> {
         self.point(members[rank]);
         let mut state = self.lock();
         let new = || Board::new(members);
@@ -381,7 +488,7 @@ impl World {
                 return Err(Error::PeerGone(rank));
             }
             state.deadlock()?;
-            state = self.wait(members[rank], Awaited::Meeting(key), state);
+            state = self.wait(members[rank], Awaited::Collective(key), state);
         }
     }
 

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mpi_sys::{self as ffi, MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype};
 
-use super::{MpiComm, PIECE, bytes_type, check, check_running, is_running};
+use super::{MAX_CHUNK, MpiComm, bytes_type, check, check_running, is_running};
 use crate::comm::{Error, Result};
 
 /// A datatype that the user may free meanwhile.
@@ -30,7 +30,7 @@ impl Datatype {
         let (true_low, true_extent) = bounds("MPI_Type_get_true_extent", ask, user)?;
         let bytes = size as isize;
         let dense = low == 0 && true_low == 0 && extent == bytes && true_extent == bytes;
-        if !dense && size > PIECE as u64 {
+        if !dense && size > MAX_CHUNK as u64 {
             return Err(too_large(size));
         }
         let (handle, owned) = keep(user)?;
@@ -64,13 +64,13 @@ impl Datatype {
     /// `buffer` has these elements.
     pub unsafe fn pack(&self, buffer: *const u8, index: u64, into: &mut [u8]) -> Result<()> {
         self.check_packable()?;
-        let pieces = into.chunks_mut(self.piece());
-        for (from, piece) in self.starts(index).zip(pieces) {
-            let count = (piece.len() as u64 / self.size) as c_int;
-            let (length, mut position) = (piece.len() as c_int, 0);
+        let chunks = into.chunks_mut(self.chunk());
+        for (from, chunk) in self.starts(index).zip(chunks) {
+            let count = (chunk.len() as u64 / self.size) as c_int;
+            let (length, mut position) = (chunk.len() as c_int, 0);
             let from = buffer.wrapping_byte_offset(from).cast();
-            let (into, kind) = (piece.as_mut_ptr().cast(), self.handle);
-            // SAFETY: the caller's elements; `piece` has room for `count` of them.
+            let (into, kind) = (chunk.as_mut_ptr().cast(), self.handle);
+            // SAFETY: the caller's elements; `chunk` has room for `count` of them.
             check("MPI_Pack", unsafe {
                 ffi::MPI_Pack(from, count, kind, into, length, &mut position, self.comm)
             })?;
@@ -84,12 +84,12 @@ impl Datatype {
     /// As for [`Datatype::pack`]; the elements may be written to.
     pub unsafe fn unpack(&self, buffer: *mut u8, index: u64, from: &[u8]) -> Result<()> {
         self.check_packable()?;
-        for (to, piece) in self.starts(index).zip(from.chunks(self.piece())) {
-            let count = (piece.len() as u64 / self.size) as c_int;
-            let (length, mut position) = (piece.len() as c_int, 0);
+        for (to, chunk) in self.starts(index).zip(from.chunks(self.chunk())) {
+            let count = (chunk.len() as u64 / self.size) as c_int;
+            let (length, mut position) = (chunk.len() as c_int, 0);
             let to = buffer.wrapping_byte_offset(to).cast();
-            let (from, kind) = (piece.as_ptr().cast(), self.handle);
-            // SAFETY: the caller's elements; `piece` holds `count` of them.
+            let (from, kind) = (chunk.as_ptr().cast(), self.handle);
+            // SAFETY: the caller's elements; `chunk` holds `count` of them.
             check("MPI_Unpack", unsafe {
                 ffi::MPI_Unpack(from, length, &mut position, to, count, kind, self.comm)
             })?;
@@ -100,22 +100,22 @@ impl Datatype {
     /// Dense elements may be longer than what MPI packs at once: they are copied.
     fn check_packable(&self) -> Result<()> {
         check_running()?;
-        match self.size <= PIECE as u64 {
+        match self.size <= MAX_CHUNK as u64 {
             true => Ok(()),
             false => Err(too_large(self.size)),
         }
     }
 
     /// Packed bytes that one call of MPI takes: whole elements.
-    fn piece(&self) -> usize {
+    fn chunk(&self) -> usize {
         let size = self.size.max(1) as usize;
-        (PIECE / size).max(1) * size
+        (MAX_CHUNK / size).max(1) * size
     }
 
-    /// Where the elements of each piece begin in the buffer.
+    /// Where the elements of each chunk begin in the buffer.
     fn starts(&self, index: u64) -> impl Iterator<Item = isize> + use<> {
-        let (extent, step) = (self.extent, self.piece() as u64 / self.size.max(1));
-        (0..).map(move |piece| (index + piece * step) as isize * extent)
+        let (extent, step) = (self.extent, self.chunk() as u64 / self.size.max(1));
+        (0..).map(move |chunk| (index + chunk * step) as isize * extent)
     }
 }
 
@@ -182,7 +182,7 @@ fn too_large(size: u64) -> Error {
     Error::Transport {
         call: "MPI_Pack",
         code: ffi::MPI_ERR_COUNT as c_int,
-        text: format!("an element to be packed has {size} bytes, more than {PIECE}"),
+        text: format!("an element to be packed has {size} bytes, more than {MAX_CHUNK}"),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Messages to ranks that do not know who will write to them.
+//! Messages to ranks that do not know their senders: the NBX algorithm (Hoefler, Siebert, Lumsdaine 2010).
 //!
-//! Every rank sends synchronously, takes in whatever comes, and enters a non-blocking barrier once its own
-//! messages have been taken. When the barrier is over, all messages of all ranks have been. So the cost
-//! grows with the number of messages, and only with the logarithm of the number of ranks. The tag changes
-//! from one delivery to the next: a rank that is still in this one may hear from one that is in the next.
+//! Every rank sends synchronously, receives whatever arrives, and enters a non-blocking barrier once its own
+//! messages have been received. When the barrier completes, all messages of all ranks have been. So the cost
+//! grows with the number of messages, and only with the logarithm of the number of ranks. The tag alternates
+//! between deliveries: a rank that is still in this one may receive from one that is in the next.
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -11,19 +11,19 @@ use std::thread;
 
 use mpi_sys::{self as ffi, MPI_Request};
 
-use super::flight::{Flight, null_request};
+use super::requests::{Requests, null_request};
 use super::{MpiComm, no_status};
 use crate::comm::{Error, Result, Tag};
 
-/// A message in pieces, the last of which is shorter than a piece can be.
-struct Parcel {
+/// A message in chunks, the last of which is not full.
+struct Arrival {
     from: usize,
     bytes: Vec<u8>,
     complete: bool,
 }
 
 impl MpiComm {
-    /// As [`crate::comm::Comm::deliver`].
+    /// As [`crate::comm::Sparse::deliver`].
     pub(super) fn deliver_sparsely(
         &self,
         tag: Tag,
@@ -32,31 +32,29 @@ impl MpiComm {
         let tag = tag + self.deliveries.fetch_xor(1, Ordering::Relaxed);
         let (own, others): (Vec<_>, Vec<_>) =
             messages.into_iter().partition(|(to, _)| *to == self.rank);
-        let mut flight = Flight::new(others.len());
+        let mut sends = Requests::new(others.len());
         for (to, bytes) in &others {
-            let started = flight.start_synchronous_send(self, tag, *to, bytes);
-            flight.note(started);
-            if !bytes.is_empty() && bytes.len() % self.piece == 0 {
-                let started = flight.start_synchronous_send(self, tag, *to, &[]);
-                flight.note(started);
+            sends.send_synchronously(self, tag, *to, bytes);
+            if !bytes.is_empty() && bytes.len() % self.chunk == 0 {
+                sends.send_synchronously(self, tag, *to, &[]);
             }
         }
-        let taken = self.take_parcels(tag, &mut flight);
-        flight.finish()?;
-        let mut taken: Vec<_> = taken?.into_iter().map(|p| (p.from, p.bytes)).collect();
-        taken.extend(own);
-        taken.sort_by_key(|(from, _)| *from);
-        Ok(taken)
+        let arrived = self.receive_all(tag, &mut sends);
+        sends.finish()?;
+        let mut all: Vec<_> = arrived?.into_iter().map(|a| (a.from, a.bytes)).collect();
+        all.extend(own);
+        all.sort_by_key(|(from, _)| *from);
+        Ok(all)
     }
 
-    /// Takes messages until all of all ranks have been taken, although there may be no memory for one: the others wait
-    /// for that.
-    fn take_parcels(&self, tag: Tag, flight: &mut Flight) -> Result<Vec<Parcel>> {
-        let mut parcels: Vec<Parcel> = Vec::new();
+    /// Receives until all messages of all ranks have been received, also after memory has run out for one: the senders of
+    /// the others wait.
+    fn receive_all(&self, tag: Tag, sends: &mut Requests) -> Result<Vec<Arrival>> {
+        let mut arrivals: Vec<Arrival> = Vec::new();
         let mut barrier: Option<MPI_Request> = None;
         let mut lacking = None;
         loop {
-            let found = match self.take_piece(tag, &mut parcels) {
+            let found = match self.receive_chunk(tag, &mut arrivals) {
                 Err(error @ Error::NoMemory(_)) => {
                     lacking = Some(error);
                     true
@@ -68,9 +66,9 @@ impl MpiComm {
                 None => false,
             };
             if ended {
-                return lacking.map_or(Ok(parcels), Err);
+                return lacking.map_or(Ok(arrivals), Err);
             }
-            if barrier.is_none() && flight.has_landed() {
+            if barrier.is_none() && sends.is_done() {
                 barrier = Some(self.start_barrier()?);
             } else if !found {
                 thread::yield_now();
@@ -78,28 +76,28 @@ impl MpiComm {
         }
     }
 
-    /// Takes one piece if there is one.
-    fn take_piece(&self, tag: Tag, parcels: &mut Vec<Parcel>) -> Result<bool> {
+    /// Receives one chunk if there is one.
+    fn receive_chunk(&self, tag: Tag, arrivals: &mut Vec<Arrival>) -> Result<bool> {
         let Some(message) = self.look_for(None, tag)? else {
             return Ok(false);
         };
         let (from, length) = (message.from(), message.length());
-        let open = parcels.iter().rposition(|p| p.from == from && !p.complete);
-        let at = open.unwrap_or(parcels.len());
+        let open = arrivals.iter().rposition(|a| a.from == from && !a.complete);
+        let at = open.unwrap_or(arrivals.len());
         if open.is_none() {
-            parcels.push(Parcel {
+            arrivals.push(Arrival {
                 from,
                 bytes: Vec::new(),
                 complete: false,
             });
         }
-        let parcel = &mut parcels[at];
-        let start = parcel.bytes.len();
-        parcel.complete = length < self.piece;
-        let space = parcel.bytes.try_reserve(length);
+        let arrival = &mut arrivals[at];
+        let start = arrival.bytes.len();
+        arrival.complete = length < self.chunk;
+        let space = arrival.bytes.try_reserve(length);
         space.map_err(|_| Error::NoMemory(length as u64))?;
-        parcel.bytes.resize(start + length, 0);
-        message.receive(&mut parcel.bytes[start..])?;
+        arrival.bytes.resize(start + length, 0);
+        message.receive(&mut arrival.bytes[start..])?;
         Ok(true)
     }
 

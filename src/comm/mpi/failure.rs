@@ -1,22 +1,25 @@
-//! Process failures met in our calls: who hears of them.
+//! Process failures that our own calls of MPI report.
 //!
 //! A private communicator that lost a process is revoked at once, so that no peer stays blocked in it. The
-//! failure is noted for the C shim, which raises it on the user's communicator after Rust has returned.
+//! failure is kept for the C shim, which raises it on the user's communicator after Rust has returned.
 
 use std::cell::Cell;
 use std::ffi::c_int;
 
 use mpi_sys::MPI_Comm;
 
-use super::{Kind, MpiComm, check, class_of, registry};
+use super::{MpiComm, Ownership, check, class_of, registry};
 use crate::comm::{Error, Result, ulfm};
 
+/// A communicator of the user and the code that MPI gave for it.
+type Unraised = Option<(MPI_Comm, c_int)>;
+
 thread_local! {
-    static NOTED: Cell<Noted> = const { Cell::new(None) };
+    static NOTED: Cell<Unraised> = const { Cell::new(None) };
 }
 
-/// The user's communicator whose failure has not been raised yet, and the code that MPI gave for it.
-pub fn take_failure() -> Option<(MPI_Comm, c_int)> {
+/// Takes the failure that has not been raised yet.
+pub fn take_failure() -> Unraised {
     NOTED.try_with(Cell::take).ok().flatten()
 }
 
@@ -25,29 +28,27 @@ pub fn note_failure(user: MPI_Comm, code: c_int) {
     change(|noted| noted.or(Some((user, code))));
 }
 
-/// The communicator is about to be freed: nothing can be raised on it any more.
+/// For a communicator that is about to be freed: nothing can be raised on it any more.
 pub(super) fn forget_failure(user: MPI_Comm) {
     change(|noted| noted.filter(|noted| noted.0 != user));
 }
 
-type Noted = Option<(MPI_Comm, c_int)>;
-
-/// Does nothing while the thread ends: MPI_Finalize may be called, and communicators freed, by what runs at exit.
-fn change(how: impl FnOnce(Noted) -> Noted) {
+/// Does nothing while the thread ends: an exit handler may call MPI_Finalize, which frees communicators.
+fn change(how: impl FnOnce(Unraised) -> Unraised) {
     let _ = NOTED.try_with(|noted| noted.set(how(noted.get())));
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::comm) enum Failure {
+pub(in crate::comm) enum FailureClass {
     Process,
     Revoked,
 }
 
-/// What an MPI code says about processes, if anything.
-pub(in crate::comm) fn failure_of(code: c_int) -> Option<Failure> {
+/// The class of an MPI code, if that reports a process failure.
+pub(in crate::comm) fn failure_of(code: c_int) -> Option<FailureClass> {
     match class_of(code) {
-        class if ulfm::is_process_failed(class) => Some(Failure::Process),
-        class if ulfm::is_revoked_class(class) => Some(Failure::Revoked),
+        class if ulfm::is_process_failed(class) => Some(FailureClass::Process),
+        class if ulfm::is_revoked_class(class) => Some(FailureClass::Revoked),
         _ => None,
     }
 }
@@ -55,22 +56,23 @@ pub(in crate::comm) fn failure_of(code: c_int) -> Option<Failure> {
 impl MpiComm {
     /// As [`check`] for a call on this communicator.
     pub(super) fn check(&self, call: &'static str, code: c_int) -> Result<()> {
-        Place::of(self).check(call, code)
+        CallSite::of(self).check(call, code)
     }
 }
 
-/// A communicator in which a call may fail.
+/// The communicator of a call, for when it fails.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct CallSite {
     comm: MPI_Comm,
+    /// Whether it is the user's own.
     users: bool,
 }
 
-impl Place {
+impl CallSite {
     pub(super) fn of(comm: &MpiComm) -> Self {
         Self {
             comm: comm.comm,
-            users: comm.kind == Kind::Borrowed,
+            users: comm.ownership == Ownership::Borrowed,
         }
     }
 

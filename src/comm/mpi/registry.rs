@@ -1,4 +1,4 @@
-//! Every live private communicator and the user's communicator that it stems from.
+//! All live private communicators, each with the user's communicator from which it was made.
 //!
 //! Process recovery revokes those of resilient communicators, so that no rank stays blocked in one.
 
@@ -6,32 +6,32 @@ use std::sync::{Mutex, MutexGuard};
 
 use mpi_sys::{MPI_Comm, MPI_Errhandler};
 
-/// A handle of MPI is a number or an address, which means the same in all threads.
+/// An MPI handle: a number or an address, which is valid in all threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Handle<T>(T);
+struct SharedHandle<T>(T);
 
 // SAFETY: see above; nothing is read through it here.
-unsafe impl<T> Send for Handle<T> {}
+unsafe impl<T> Send for SharedHandle<T> {}
 
-struct Entry {
-    comm: Handle<MPI_Comm>,
+struct PrivateComm {
+    comm: SharedHandle<MPI_Comm>,
     /// Absent once the user has freed it.
-    user: Option<Handle<MPI_Comm>>,
+    user: Option<SharedHandle<MPI_Comm>>,
     resilient: bool,
     /// Whether all ranks are known to have it.
     settled: bool,
 }
 
-static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
-static HANDLER: Mutex<Option<Handle<MPI_Errhandler>>> = Mutex::new(None);
+static ENTRIES: Mutex<Vec<PrivateComm>> = Mutex::new(Vec::new());
+static HANDLER: Mutex<Option<SharedHandle<MPI_Errhandler>>> = Mutex::new(None);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Names the error handler by which resilient communicators are known.
+/// Sets the error handler that marks resilient communicators.
 pub fn set_resilient_handler(handler: MPI_Errhandler) {
-    *locked(&HANDLER) = Some(Handle(handler));
+    *locked(&HANDLER) = Some(SharedHandle(handler));
 }
 
 pub(in crate::comm) fn resilient_handler() -> Option<MPI_Errhandler> {
@@ -40,9 +40,9 @@ pub(in crate::comm) fn resilient_handler() -> Option<MPI_Errhandler> {
 
 /// A private communicator that all ranks have.
 pub(super) fn add(comm: MPI_Comm, user: MPI_Comm, resilient: bool) {
-    locked(&ENTRIES).push(Entry {
-        comm: Handle(comm),
-        user: Some(Handle(user)),
+    locked(&ENTRIES).push(PrivateComm {
+        comm: SharedHandle(comm),
+        user: Some(SharedHandle(user)),
         resilient,
         settled: true,
     });
@@ -50,21 +50,21 @@ pub(super) fn add(comm: MPI_Comm, user: MPI_Comm, resilient: bool) {
 
 pub(super) fn settle(comm: MPI_Comm) {
     let mut entries = locked(&ENTRIES);
-    for entry in entries.iter_mut().filter(|e| e.comm == Handle(comm)) {
+    for entry in entries.iter_mut().filter(|e| e.comm == SharedHandle(comm)) {
         entry.settled = true;
     }
 }
 
-/// A part of a private communicator is known for what the whole is known for. Not settled yet.
+/// A communicator that was split off a private one, and inherits what is known of that. Not settled yet.
 pub(super) fn add_part(of: MPI_Comm, part: MPI_Comm) {
     let mut entries = locked(&ENTRIES);
-    let whole = entries.iter().find(|entry| entry.comm == Handle(of));
-    if let Some(&Entry {
+    let whole = entries.iter().find(|entry| entry.comm == SharedHandle(of));
+    if let Some(&PrivateComm {
         user, resilient, ..
     }) = whole
     {
-        let comm = Handle(part);
-        entries.push(Entry {
+        let comm = SharedHandle(part);
+        entries.push(PrivateComm {
             comm,
             user,
             resilient,
@@ -74,24 +74,29 @@ pub(super) fn add_part(of: MPI_Comm, part: MPI_Comm) {
 }
 
 pub(super) fn remove(comm: MPI_Comm) {
-    locked(&ENTRIES).retain(|entry| entry.comm != Handle(comm));
+    locked(&ENTRIES).retain(|entry| entry.comm != SharedHandle(comm));
 }
 
-/// The user frees his communicator; private ones that he still holds parts of live on.
+/// Forgets a communicator that the user frees; communicators that were split off its duplicate may live on.
 pub(super) fn orphan(user: MPI_Comm) {
     let mut entries = locked(&ENTRIES);
-    for entry in entries.iter_mut().filter(|e| e.user == Some(Handle(user))) {
+    for entry in entries
+        .iter_mut()
+        .filter(|e| e.user == Some(SharedHandle(user)))
+    {
         entry.user = None;
     }
 }
 
 pub(super) fn origin_of(comm: MPI_Comm) -> Option<MPI_Comm> {
     let entries = locked(&ENTRIES);
-    let entry = entries.iter().find(|entry| entry.comm == Handle(comm))?;
+    let entry = entries
+        .iter()
+        .find(|entry| entry.comm == SharedHandle(comm))?;
     entry.user.map(|user| user.0)
 }
 
-/// All that stem from resilient communicators: those that all ranks have, and those that some may be making.
+/// All that were made from resilient communicators: those that all ranks have, and those that some may still be making.
 pub(in crate::comm) fn resilient() -> (Vec<MPI_Comm>, Vec<MPI_Comm>) {
     let entries = locked(&ENTRIES);
     let of = |settled| {

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Errhandler};
 
 use super::failure::{forget_failure, note_failure};
-use super::{Attribute, Kind, MpiComm, SUCCESS, check, registry, text_of};
+use super::{Keyval, MpiComm, Ownership, SUCCESS, check, registry, text_of};
 use crate::comm::{Error, Result, ulfm, version};
 
-/// Lets errors on a communicator come back as codes until it is dropped.
+/// Makes MPI return the errors of a communicator as codes until this is dropped.
 pub(super) struct ReturnErrors {
     user: MPI_Comm,
     saved: MPI_Errhandler,
@@ -32,9 +32,7 @@ impl ReturnErrors {
         check_intra(user)?;
         Ok(swapped)
     }
-}
 
-impl ReturnErrors {
     fn is_resilient(&self) -> bool {
         registry::resilient_handler() == Some(self.saved)
     }
@@ -42,7 +40,7 @@ impl ReturnErrors {
 
 impl Drop for ReturnErrors {
     fn drop(&mut self) {
-        // A failure here has nowhere to go: the handler that would hear of it is the one at stake.
+        // A failure cannot be reported: the handler that it would go to is the one that could not be restored.
         let _ = set_handler(self.user, self.saved);
         let _ = free_handler(self.saved);
     }
@@ -86,8 +84,8 @@ pub fn check_running() -> Result<()> {
     }
 }
 
-/// True between MPI_Init and MPI_Finalize. Destructors that find it false only release memory: MPI has freed or
-/// abandoned what belongs to it.
+/// True between MPI_Init and MPI_Finalize. Destructors that find it false release only memory: MPI has freed or
+/// abandoned its own objects.
 pub fn is_running() -> bool {
     let (mut started, mut ended) = (0, 0);
     // SAFETY: allowed at any time; `started` is ours to write.
@@ -97,8 +95,8 @@ pub fn is_running() -> bool {
     started != 0 && ended == 0
 }
 
-/// The rank in MPI_COMM_WORLD, for messages; it is known from the first time that this is called between MPI_Init and
-/// MPI_Finalize, by a thread that may call MPI.
+/// The rank in MPI_COMM_WORLD, for log messages. Known since the first call between MPI_Init and MPI_Finalize by a
+/// thread that may call MPI.
 pub fn rank_of_process() -> Option<c_int> {
     const UNKNOWN: c_int = -1;
     static RANK: AtomicI32 = AtomicI32::new(UNKNOWN);
@@ -127,8 +125,7 @@ fn may_call() -> bool {
 pub fn is_null(comm: MPI_Comm) -> bool {
     // SAFETY: a handle is an integer or a raw pointer, for which zero is a value.
     let unset: MPI_Comm = unsafe { std::mem::zeroed() };
-    // SAFETY: a constant of the MPI shim, never written.
-    comm == unset || comm == unsafe { ffi::RSMPI_COMM_NULL }
+    comm == unset || comm == null_comm()
 }
 
 fn check_intra(comm: MPI_Comm) -> Result<()> {
@@ -146,7 +143,7 @@ fn check_intra(comm: MPI_Comm) -> Result<()> {
 /// The MPI that this build's handles belong to, as `build.rs` found it.
 const BUILT: &str = env!("STANCHION_MPI");
 
-/// Refuses an MPI whose handles differ from ours; one that cannot be told is trusted.
+/// Refuses an MPI whose handles differ from ours; an unknown one is trusted.
 fn check_library() -> Result<()> {
     static LOADED: OnceLock<String> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| {
@@ -200,17 +197,17 @@ pub(super) fn duplicate_of(user: MPI_Comm) -> Result<MPI_Comm> {
     }
 }
 
-/// Ranks whose builds do not understand each other must not go on. After the failure of a process the duplicate is kept,
-/// revoked, so that all ranks find it again: others may have heard of the failure only after this.
+/// Refuses ranks whose builds misread each other's messages. After a process failure the duplicate is kept, revoked, so
+/// that all ranks find the same one again: others may meet the failure only after this call.
 fn check_versions(duplicate: MPI_Comm) -> Result<()> {
-    match version::check_same(&MpiComm::new(duplicate, Kind::Carried)?) {
+    match version::check_same(&MpiComm::new(duplicate, Ownership::Carried)?) {
         Err(Error::ProcessFailed { .. } | Error::Revoked { .. }) => Ok(()),
         checked => checked,
     }
 }
 
-/// The duplicate that a communicator carries. One of the user's own gets another when it needs one.
-static DUPLICATE: Attribute = Attribute::new(delete_duplicate);
+/// The duplicate that a communicator carries. A duplicate that the user makes does not inherit it.
+static DUPLICATE: Keyval = Keyval::new(delete_duplicate);
 
 fn find_duplicate(user: MPI_Comm) -> Result<Option<MPI_Comm>> {
     let value = DUPLICATE.value(user)?.map(|value| value.cast::<MPI_Comm>());
@@ -220,8 +217,7 @@ fn find_duplicate(user: MPI_Comm) -> Result<Option<MPI_Comm>> {
 }
 
 fn make_duplicate(user: MPI_Comm, resilient: bool) -> Result<MPI_Comm> {
-    // SAFETY: a constant of the MPI shim, never written.
-    let mut duplicate = unsafe { ffi::RSMPI_COMM_NULL };
+    let mut duplicate = null_comm();
     // SAFETY: `user` is a valid intracommunicator and `duplicate` is ours to write.
     let code = unsafe { ffi::MPI_Comm_dup(user, &mut duplicate) };
     if ulfm::is_failure(code) {
@@ -249,7 +245,7 @@ fn attach(user: MPI_Comm, duplicate: MPI_Comm) -> Result<()> {
     kept
 }
 
-/// Called when the user frees his communicator, or by MPI_Finalize when nothing can be freed any more.
+/// Called when the user frees the communicator, or by MPI_Finalize when nothing can be freed any more.
 unsafe extern "C" fn delete_duplicate(
     user: MPI_Comm,
     _keyval: c_int,
@@ -279,8 +275,7 @@ pub(super) fn split(comm: &MpiComm, color: Option<u32>, key: i32) -> Result<Opti
         // SAFETY: a constant of the MPI shim, never written.
         None => unsafe { ffi::RSMPI_UNDEFINED },
     };
-    // SAFETY: a constant of the MPI shim, never written.
-    let mut part = unsafe { ffi::RSMPI_COMM_NULL };
+    let mut part = null_comm();
     let whole = comm.live()?;
     // SAFETY: `whole` is a valid communicator and `part` is ours to write.
     let code = unsafe { ffi::MPI_Comm_split(whole, color, key, &mut part) };
@@ -310,39 +305,40 @@ pub fn comm_of_fortran(number: c_int) -> MPI_Comm {
     if !is_running() {
         return null_comm();
     }
-    // SAFETY: only translates; what no communicator has becomes a null handle or is found out at its first use.
+    // SAFETY: only translates; a number of no communicator gives a null handle or an error at its first use.
     unsafe { ffi::RSMPI_Comm_f2c(number as _) }
 }
 
-/// Whether `rank` stands for nobody.
+/// Whether `rank` is MPI_PROC_NULL.
 pub fn is_proc_null(rank: c_int) -> bool {
     // SAFETY: a constant of the MPI library.
     rank == unsafe { ffi::RSMPI_PROC_NULL }
 }
 
-/// Splits the user's communicator for the user, who owns the result: it has his error handler, and no
-/// color gives `MPI_COMM_NULL`. The split itself runs on the private duplicate, so that an error in it
-/// comes back to us without his handler being taken away meanwhile.
+/// Splits the user's communicator for the user, who owns the result: it has the error handler of `user`, and no
+/// color gives `MPI_COMM_NULL`. The split itself runs on the private duplicate, whose errors come back to us while
+/// the user's handler stays in place.
 ///
 /// # Collective
 /// Called by all ranks of `user`.
 pub fn split_for_user(user: MPI_Comm, color: Option<u32>, key: i32) -> Result<MPI_Comm> {
     let Some(part) = split(&MpiComm::private(user)?, color, key)? else {
-        // SAFETY: a constant of the MPI shim, never written.
-        return Ok(unsafe { ffi::RSMPI_COMM_NULL });
+        return Ok(null_comm());
     };
-    let dressed = inherit_handler(user, part);
-    if dressed.is_err() {
+    let inherited = inherit_handler(user, part);
+    if inherited.is_err() {
         free(part);
     }
-    dressed.map(|()| part)
+    inherited.map(|()| part)
 }
 
-/// Makes a communicator one for the user: resilient, and carrying `private` as its duplicate. The caller
-/// still owns it.
-pub(in crate::comm) fn dress(user: MpiComm, mut private: MpiComm) -> Result<(MpiComm, MpiComm)> {
+/// Gives a new communicator of the user the resilient handler and `private` as its duplicate. The caller still owns it.
+pub(in crate::comm) fn make_resilient(
+    user: MpiComm,
+    mut private: MpiComm,
+) -> Result<(MpiComm, MpiComm)> {
     attach(user.comm, private.comm)?;
-    private.kind = Kind::Carried;
+    private.ownership = Ownership::Carried;
     registry::add(private.comm, user.comm, true);
     if let Some(handler) = registry::resilient_handler() {
         set_handler(user.comm, handler)?;
@@ -350,7 +346,7 @@ pub(in crate::comm) fn dress(user: MpiComm, mut private: MpiComm) -> Result<(Mpi
     Ok((user, private))
 }
 
-/// Whether process recovery hears of errors on this communicator.
+/// Whether errors on this communicator start process recovery.
 pub fn is_resilient(user: MPI_Comm) -> bool {
     if !is_running() {
         return false;
@@ -364,8 +360,7 @@ pub fn is_resilient(user: MPI_Comm) -> bool {
     }
 }
 
-/// Revokes the communicator of the user on which a failure has come up. Those that MPI itself has made are left
-/// alone.
+/// Revokes a communicator of the user after a process failure, unless it is predefined.
 pub fn revoke_for_user(comm: MPI_Comm) {
     // SAFETY: constants of the MPI shim, never written.
     let predefined = unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] };
@@ -376,8 +371,8 @@ pub fn revoke_for_user(comm: MPI_Comm) {
 
 fn inherit_handler(from: MPI_Comm, to: MPI_Comm) -> Result<()> {
     let handler = handler_of(from)?;
-    let dressed = set_handler(to, handler);
-    dressed.and(free_handler(handler))
+    let set = set_handler(to, handler);
+    set.and(free_handler(handler))
 }
 
 #[cfg(test)]

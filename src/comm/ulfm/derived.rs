@@ -27,7 +27,7 @@ use std::ptr;
 use mpi_sys::{self as ffi, MPI_Comm};
 
 use super::is_revoked;
-use crate::comm::mpi::{self, Attribute, MpiComm};
+use crate::comm::mpi::{self, Keyval, MpiComm};
 use crate::log;
 
 /// Open MPI has no more communicators than messages have room for their ids: 16 bits.
@@ -59,7 +59,7 @@ pub(super) fn to_revoke(made_of: Option<MPI_Comm>) -> Vec<MPI_Comm> {
 }
 
 /// Carried by what an earlier repair has replaced.
-static STALE: Attribute = Attribute::new(delete_nothing);
+static STALE: Keyval = Keyval::new(delete_nothing);
 
 /// After a repair: errors on all but the new communicator of the user mean nothing new.
 pub(super) fn mark_stale(new: MPI_Comm) {

@@ -7,7 +7,8 @@ use std::hash::BuildHasher;
 
 use super::super::topology;
 use super::{Error, Placement, Request, Result};
-use crate::comm::{self, Comm};
+pub use crate::comm::agree;
+use crate::comm::{self, Comm, FromPeer};
 use crate::rankstr;
 
 /// The sets of a communicator. A rank without a path takes it from its environment, as `topology` tells, or is placed
@@ -41,8 +42,8 @@ pub fn create<C: Comm>(comm: &C, path: Option<&str>, request: &Request) -> Resul
     Placement::of_paths(&of_ranks, request)
 }
 
-/// One rank's failure becomes every rank's.
-pub fn agree<T>(comm: &impl Comm, local: Result<T>) -> Result<T> {
-    comm::agree(comm, local)
-        .map_err(|verdict| verdict.into_error(|rank, text| Error::Peer { rank, text }))
+impl FromPeer for Error {
+    fn from_peer(rank: usize, text: String) -> Error {
+        Error::Peer { rank, text }
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Process, ROUNDS};
 use crate::comm::local::LocalComm;
-use crate::comm::{self, Agreement, Buffer, Comm, Limit, Op, Resilient, Tag};
+use crate::comm::{self, Agreement, Buffer, Comm, Op, Resilient, Tag};
 use crate::fenix::Error;
 
 /// What goes wrong after the start.
@@ -122,13 +122,6 @@ impl Comm for Hopeless {
         Err(comm::Error::PeerGone(from))
     }
 
-    fn recv_in_parts(&self, _tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> comm::Result<()> {
-        match recvs.first() {
-            Some((from, _)) => Err(comm::Error::PeerGone(*from)),
-            None => Ok(()),
-        }
-    }
-
     fn transfer(
         &self,
         _tag: Tag,
@@ -138,16 +131,6 @@ impl Comm for Hopeless {
         Err(comm::Error::PeerGone(0))
     }
 
-    fn transfer_limited(
-        &self,
-        tag: Tag,
-        _limit: Limit,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-    ) -> comm::Result<()> {
-        self.transfer(tag, sends, recvs)
-    }
-
     fn start<B: Buffer>(
         &self,
         _tag: Tag,
@@ -155,14 +138,6 @@ impl Comm for Hopeless {
         _recvs: Vec<(usize, B)>,
     ) -> comm::Result<Self::Underway<B>> {
         Err(comm::Error::PeerGone(0))
-    }
-
-    fn deliver(
-        &self,
-        _tag: Tag,
-        messages: Vec<(usize, Vec<u8>)>,
-    ) -> comm::Result<Vec<(usize, Vec<u8>)>> {
-        Ok(messages)
     }
 
     fn split(&self, color: Option<u32>, _key: i32) -> comm::Result<Option<Self>> {

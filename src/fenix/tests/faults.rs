@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::comm::{self, Buffer, Limit, Op, Tag, Underway};
+use crate::comm::{self, Buffer, Op, Tag, Underway};
 
 /// A communicator whose rank dies after so many operations.
 struct Mortal {
@@ -68,10 +68,6 @@ impl Comm for Mortal {
         self.alive()?.recv(from, tag, bytes)
     }
 
-    fn recv_in_parts(&self, tag: Tag, recvs: &mut [(usize, &mut [u8])]) -> comm::Result<()> {
-        self.alive()?.recv_in_parts(tag, recvs)
-    }
-
     fn transfer(
         &self,
         tag: Tag,
@@ -79,16 +75,6 @@ impl Comm for Mortal {
         recvs: &mut [(usize, &mut [u8])],
     ) -> comm::Result<()> {
         self.alive()?.transfer(tag, sends, recvs)
-    }
-
-    fn transfer_limited(
-        &self,
-        tag: Tag,
-        limit: Limit,
-        sends: &[(usize, &[u8])],
-        recvs: &mut [(usize, &mut [u8])],
-    ) -> comm::Result<()> {
-        self.alive()?.transfer_limited(tag, limit, sends, recvs)
     }
 
     fn start<B: Buffer>(
@@ -125,14 +111,6 @@ impl Comm for Mortal {
 
     fn alltoall(&self, values: &[u64]) -> comm::Result<Vec<u64>> {
         self.alive()?.alltoall(values)
-    }
-
-    fn deliver(
-        &self,
-        tag: Tag,
-        messages: Vec<(usize, Vec<u8>)>,
-    ) -> comm::Result<Vec<(usize, Vec<u8>)>> {
-        self.alive()?.deliver(tag, messages)
     }
 
     fn split(&self, color: Option<u32>, key: i32) -> comm::Result<Option<Self>> {

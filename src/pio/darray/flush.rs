@@ -9,10 +9,10 @@ use super::super::pool::PoolBuffer;
 use super::super::{Error, File, IoSystem, Kind, Regions, Result, agree, exchange};
 use super::buffer::{BufferedArray, batches};
 use super::serial;
-use crate::comm::Comm;
+use crate::comm::Sparse;
 
 /// Writes what is buffered. Collective, but returns at once if the buffer is empty, which it then is on all ranks.
-pub(in crate::pio) fn flush<C: Comm>(file: &mut File<C>) -> Result<()> {
+pub(in crate::pio) fn flush<C: Sparse>(file: &mut File<C>) -> Result<()> {
     if file.buffer.is_empty() {
         return Ok(());
     }
@@ -21,7 +21,7 @@ pub(in crate::pio) fn flush<C: Comm>(file: &mut File<C>) -> Result<()> {
 }
 
 /// As [`flush`], but returns the result of this rank alone. Goes on after a failure.
-pub(in crate::pio) fn write_out<C: Comm>(file: &mut File<C>) -> Result<()> {
+pub(in crate::pio) fn write_out<C: Sparse>(file: &mut File<C>) -> Result<()> {
     let mut verdict = Ok(());
     for batch in batches(file.buffer.take()) {
         verdict = verdict.and(write_batch(file, batch));
@@ -30,7 +30,7 @@ pub(in crate::pio) fn write_out<C: Comm>(file: &mut File<C>) -> Result<()> {
 }
 
 /// Collective; returns the result of this rank alone.
-fn write_batch<C: Comm>(file: &mut File<C>, mut batch: Vec<BufferedArray>) -> Result<()> {
+fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<BufferedArray>) -> Result<()> {
     let File { system, format, .. } = file;
     let parallel = format.as_mut().filter(|_| file.parallel);
     let (pieces, mut verdict) = match parallel.map(|format| begin_pieces(&mut **format, &batch)) {
@@ -126,7 +126,7 @@ impl PieceSink for PieceWriter<'_> {
 }
 
 /// Brings an array to the I/O tasks. After a failure, a task takes part in writing without data.
-fn collect<C: Comm>(system: &IoSystem<C>, entry: &mut BufferedArray) -> Result<()> {
+fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut BufferedArray) -> Result<()> {
     let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
     let collected = exchange::collect(system, plan, element, &entry.data, &entry.fill);
     match collected {

@@ -6,7 +6,7 @@ use super::super::iosystem::FlowControl;
 use super::super::pool::PoolBuffer;
 use super::super::{Decomp, Error, File, IoSystem, Kind, Regions, Result, agree};
 use super::serial;
-use crate::comm::{Comm, Op, Tag};
+use crate::comm::{Comm, Op, Sparse, Tag};
 
 const VERDICT: Tag = 7130;
 
@@ -87,7 +87,7 @@ impl<'a> ArrayRead<'a> {
     }
 
     /// Reads and sends piece by piece. Collective; returns the result of this rank alone.
-    pub(super) fn stream<C: Comm>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
+    pub(super) fn stream<C: Sparse>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
         let system = file.system.clone();
         let mut room = std::mem::take(&mut self.room);
         let scatter = self.scatter.take();
@@ -114,7 +114,7 @@ impl<'a> ArrayRead<'a> {
 
     /// Reads, and splits what was read by receiver. The buffer must live until [`Scatter::deliver`]. Collective over the
     /// I/O tasks; returns the results of this rank alone.
-    pub(super) fn split<C: Comm>(
+    pub(super) fn split<C: Sparse>(
         mut self,
         file: &mut File<C>,
         array: &mut [u8],
@@ -136,7 +136,7 @@ impl<'a> ArrayRead<'a> {
         }
     }
 
-    fn split_pieces<C: Comm>(
+    fn split_pieces<C: Sparse>(
         &self,
         file: &mut File<C>,
         array: &mut [u8],

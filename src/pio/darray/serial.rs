@@ -9,6 +9,7 @@ use super::super::pool::PoolBuffer;
 use super::super::{Regions, Result, alloc};
 use super::buffer::BufferedArray;
 use crate::comm::{Comm, Tag};
+use crate::wire;
 
 const OFFER: Tag = 1;
 const ANSWER: Tag = 2;
@@ -135,8 +136,8 @@ fn size(regions: &Regions, data: &[u8]) -> Size {
 
 /// Tells the first I/O task how much there is; returns whether it accepts.
 fn offer<C: Comm>(io: &C, sizes: &[Size]) -> Result<bool> {
-    let words = sizes.iter().flatten();
-    let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes = Vec::new();
+    wire::put(&mut bytes, sizes.as_flattened());
     io.send(0, OFFER, &bytes)?;
     if bytes.iter().all(|byte| *byte == 0) {
         return Ok(false);
@@ -153,14 +154,11 @@ fn accept<C: Comm>(io: &C, task: usize, dimensions: &[usize]) -> Result<Option<V
     if sizes.iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
-    let each = dimensions.iter().enumerate();
+    let mut words = wire::numbers(&sizes);
+    let mut next = || words.next().unwrap_or(0);
+    let each = dimensions.iter();
     let parts: Result<Vec<_>> = each
-        .map(|(at, dimensions)| {
-            TaskArray::new(
-                *dimensions,
-                [word(&sizes, 2 * at), word(&sizes, 2 * at + 1)],
-            )
-        })
+        .map(|dimensions| TaskArray::new(*dimensions, [next(), next()]))
         .collect();
     io.send(task, ANSWER, &[parts.is_ok().into()])?;
     parts.map(Some)
@@ -186,11 +184,12 @@ impl TaskArray {
 
     fn regions(&self) -> Result<Regions> {
         let mut regions = Regions::with_room(self.dimensions, self.number)?;
-        let mut own = vec![0; 2 * self.dimensions];
-        for at in 0..self.number {
-            let words = own.iter_mut().enumerate();
-            words.for_each(|(i, w)| *w = word(&self.encoded, 2 * self.dimensions * at + i));
-            regions.push(&own[..self.dimensions], &own[self.dimensions..]);
+        let mut words = wire::numbers(&self.encoded);
+        let mut region = vec![0; 2 * self.dimensions];
+        for _ in 0..self.number {
+            let pairs = region.iter_mut().zip(&mut words);
+            pairs.for_each(|(number, word)| *number = word);
+            regions.push(&region[..self.dimensions], &region[self.dimensions..]);
         }
         Ok(regions)
     }
@@ -199,13 +198,8 @@ impl TaskArray {
 fn encode(regions: &Regions) -> Result<Vec<u8>> {
     let mut bytes = alloc::list(regions.len() * 16 * regions.dimensions())?;
     for (start, count) in regions.iter() {
-        let words = start.iter().chain(count);
-        words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        wire::put(&mut bytes, start);
+        wire::put(&mut bytes, count);
     }
     Ok(bytes)
-}
-
-fn word(bytes: &[u8], index: usize) -> u64 {
-    let own = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
-    own.map_or(0, |own| u64::from_le_bytes(*own))
 }

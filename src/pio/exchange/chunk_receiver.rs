@@ -7,7 +7,7 @@
 
 use super::Result;
 use super::window::{PieceSink, Window};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Sparse, Tag};
 use crate::pio::packing::unpack_next;
 use crate::pio::plan::pattern::{Pattern, Peer};
 
@@ -94,7 +94,7 @@ impl<'a> ChunkReceiver<'a> {
     }
 
     /// Sends chunks, and unpacks all that arrive; `own` is this rank's message to itself. Complete elements go to `sink`.
-    pub(super) fn exchange<C: Comm>(
+    pub(super) fn exchange<C: Sparse>(
         &self,
         comm: &C,
         tag: Tag,

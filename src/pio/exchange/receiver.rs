@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::borrow;
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, Sparse, Tag};
 use crate::pio::Result;
 use crate::pio::iosystem::FlowControl;
 use crate::pio::packing::{pack, unpack};
@@ -95,7 +95,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Sends all outgoing messages, receives from all peers, and unpacks. `staging` is as long as [`Receiver::staging`].
-    pub(super) fn exchange<C: Comm>(
+    pub(super) fn exchange<C: Sparse>(
         &self,
         comm: &C,
         how: Protocol,

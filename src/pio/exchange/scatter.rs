@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::chunk_sender::{ChunkPool, ChunkSender, NoChunks, WORTHWHILE};
 use super::splitter::{Destination, PieceSource, Splitter};
 use super::{FROM_BLOCKS, Outgoing, Protocol, Receiver, TO_COMPUTE, borrow, check};
-use crate::comm::Comm;
+use crate::comm::{Comm, Sparse};
 use crate::pio::iosystem::FlowControl;
 use crate::pio::packing::pack;
 use crate::pio::plan::pattern::{Pattern, Peer};
@@ -48,7 +48,7 @@ enum SendMode {
 
 /// Brings what the I/O tasks hold ([`Plan::held`]; nothing elsewhere) into the arrays of all ranks. Holes keep what they
 /// had. Collective over the I/O system.
-pub fn to_compute<C: Comm>(
+pub fn to_compute<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
@@ -177,7 +177,7 @@ impl<'a> Scatter<'a> {
 
     /// From blocks to what the I/O tasks hold, if blocks are read; `read` as given to [`Scatter::split`]. Collective over
     /// the I/O tasks; returns the result of this one.
-    pub(in crate::pio) fn from_blocks<C: Comm>(
+    pub(in crate::pio) fn from_blocks<C: Sparse>(
         split: Result<Self>,
         io: &C,
         read: &[u8],
@@ -192,7 +192,7 @@ impl<'a> Scatter<'a> {
     }
 
     /// Into the arrays. Collective over the I/O system.
-    pub(in crate::pio) fn deliver<C: Comm>(
+    pub(in crate::pio) fn deliver<C: Sparse>(
         mut self,
         system: &IoSystem<C>,
         read: &[u8],
@@ -296,7 +296,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Sends packed elements, and contiguous ones from their places in `buffer`.
-    fn exchange<C: Comm>(
+    fn exchange<C: Sparse>(
         &mut self,
         comm: &C,
         how: Protocol,

@@ -6,7 +6,7 @@ use super::*;
 use crate::comm::local::{LocalComm, run};
 use crate::pio::{Decomp, DecompSpec, Kind, Outside, Placement, Rearranger};
 use proptest::prelude::*;
-use reads::Reads;
+use reads::{Collected, Reads};
 
 /// A decomposition of all ranks.
 #[derive(Clone, Debug)]
@@ -191,45 +191,6 @@ struct Seen {
     back: [Vec<u8>; 2],
     map: Vec<i64>,
     group: Vec<usize>,
-}
-
-/// What comes in pieces of so many elements.
-struct Collected {
-    elements: u64,
-    left: u64,
-    piece: u64,
-    bytes: Vec<u8>,
-}
-
-impl Collected {
-    fn new(elements: u64, piece: u64) -> Self {
-        Self {
-            elements,
-            left: elements,
-            piece,
-            bytes: Vec::new(),
-        }
-    }
-}
-
-impl PieceSink for Collected {
-    fn elements(&self) -> u64 {
-        self.elements
-    }
-
-    fn longest(&self) -> u64 {
-        self.piece.min(self.elements)
-    }
-
-    fn next(&self) -> Option<u64> {
-        (self.left > 0).then(|| self.piece.min(self.left))
-    }
-
-    fn write(&mut self, piece: &mut [u8]) {
-        self.bytes.extend_from_slice(piece);
-        piece.fill(0x77);
-        self.left -= self.piece.min(self.left);
-    }
 }
 
 const FILL: u8 = 0xf1;

@@ -3,9 +3,9 @@
 use super::super::format::Transfer;
 use super::super::{Error, Kind, Regions, Result, agree, alloc, darray};
 use super::File;
-use crate::comm::Comm;
+use crate::comm::Sparse;
 
-impl<C: Comm> File<C> {
+impl<C: Sparse> File<C> {
     /// Writes regions of a variable, which follow each other in `data`: the same on all ranks, written by the
     /// first I/O task. Collective.
     pub fn put(&mut self, var: i32, kind: Kind, regions: &Regions, data: &[u8]) -> Result<()> {

@@ -6,13 +6,13 @@ use crate::pio::Regions;
 
 /// Determines how a region of a variable lies in the file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct VarShape {
+pub(super) struct VarLayout {
     pub(super) lengths: Vec<u64>,
     /// Whether the first dimension is unlimited: records of several variables alternate in the file.
     pub(super) record: bool,
 }
 
-impl VarShape {
+impl VarLayout {
     /// The number of elements of a region with these counts that are contiguous in the file.
     pub(super) fn run(&self, counts: &[u64]) -> u64 {
         let mut run = 1;
@@ -145,9 +145,9 @@ mod tests {
         regions
     }
 
-    fn shape(lengths: &[u64], record: bool) -> VarShape {
+    fn shape(lengths: &[u64], record: bool) -> VarLayout {
         let lengths = lengths.to_vec();
-        VarShape { lengths, record }
+        VarLayout { lengths, record }
     }
 
     /// Places in an array with these lengths, in the order of the regions.

@@ -13,7 +13,7 @@ use crate::pio::{DecompSpec, Error, Regions, Result};
 
 /// The elements that go from one rank to one task.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct TaskShare {
     pub(super) task: usize,
     /// Their places in the rank's array.
     pub(super) locals: Sequence,
@@ -63,7 +63,7 @@ impl Blocks {
 
     /// The share of each task in a rank's elements, in ascending order of tasks; and the elements in the order in which
     /// they are sent. The map ascends, except within parts of the array that the tasks do not divide.
-    pub(super) fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+    pub(super) fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
         match self {
             Blocks::Even(even) => even.shares(map),
             Blocks::User(given) => given.shares(map),
@@ -129,7 +129,7 @@ impl EvenBlocks {
         regions
     }
 
-    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+    fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
         let found = map.globals.cut(|first| {
             let task = self.task_of(first);
             (task, self.start(task)..self.start(task + 1))
@@ -137,7 +137,7 @@ impl EvenBlocks {
         let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
         let locals = map.locals.split(&lengths)?;
         let shares = found.into_iter().zip(locals);
-        let share = |((task, places), locals)| Share {
+        let share = |((task, places), locals)| TaskShare {
             task,
             locals,
             places,
@@ -205,7 +205,7 @@ impl UserBlocks {
         Ok((task, place_in(count, &inside), left))
     }
 
-    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+    fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
         let mut parts = BTreeMap::<usize, ShareBuilder>::new();
         let (mut globals, mut locals) = (map.globals.cursor(), map.locals.cursor());
         while let Some(global) = globals.peek() {
@@ -228,7 +228,7 @@ impl UserBlocks {
         let share = |(task, part): (usize, ShareBuilder)| {
             let globals = part.globals.finish()?;
             globals.runs().for_each(|run| order.push_run(run));
-            Ok(Share {
+            Ok(TaskShare {
                 task,
                 locals: part.locals.finish()?,
                 places: part.places.finish()?,

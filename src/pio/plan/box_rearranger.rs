@@ -2,12 +2,13 @@
 
 use super::blocks::{Blocks, EvenBlocks, UserBlocks};
 use super::pattern::{Pattern, to_blocks};
-use super::{Holding, Plan, agree_on_end, parse_map, total};
-use crate::comm::{Comm, Op};
+use super::{HeldElements, Plan, agree_on_end, parse_map, total};
+use crate::comm::{Comm, Op, Sparse};
 use crate::pio::map::Map;
 use crate::pio::{DecompSpec, Error, IoSystem, Regions, Result, agree};
+use crate::wire;
 
-pub(super) fn plan<C: Comm>(
+pub(super) fn plan<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     map: &[i64],
@@ -44,7 +45,7 @@ pub(super) fn plan<C: Comm>(
     Ok(Plan {
         map_len,
         globals,
-        holding: Holding::Regions(regions.clone()),
+        holding: HeldElements::Regions(regions.clone()),
         held_regions: regions,
         to_io,
         to_blocks: Pattern::default(),
@@ -84,12 +85,12 @@ fn share_regions<C: Comm>(
             own[..dimensions].copy_from_slice(start);
             own[dimensions..].copy_from_slice(count);
         }
-        let own: Vec<u8> = own.into_iter().flat_map(u64::to_le_bytes).collect();
-        io.allgather(&own, &mut all)?;
+        let mut bytes = Vec::new();
+        wire::put(&mut bytes, &own);
+        io.allgather(&bytes, &mut all)?;
     }
     system.comm.bcast(system.io_root(), &mut all)?;
-    let words = all.chunks(8).filter_map(|word| word.first_chunk());
-    let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+    let words: Vec<u64> = wire::numbers(&all).collect();
     let mut regions = Regions::new(dimensions);
     for region in words.chunks(width) {
         regions.push(&region[..dimensions], &region[dimensions..]);

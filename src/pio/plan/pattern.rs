@@ -1,8 +1,8 @@
 //! Communication patterns: which ranks of a communicator exchange which elements.
 
-use super::blocks::{Blocks, Share};
+use super::blocks::{Blocks, TaskShare};
 use super::coverage::{Coverage, cover};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Sparse, Tag};
 use crate::pio::sequence::Sequence;
 use crate::pio::{Error, Result};
 
@@ -51,12 +51,12 @@ pub(super) const PLANNING: Tag = 7100;
 
 /// The pattern that brings all shares to their tasks; `rank_of` gives the rank of a task. Collective; a rank that has
 /// failed before takes part without shares.
-pub(super) fn to_blocks<C: Comm>(
+pub(super) fn to_blocks<C: Sparse>(
     comm: &C,
     rank_of: impl Fn(usize) -> usize,
     task: Option<usize>,
     blocks: &Blocks,
-    shares: Vec<Share>,
+    shares: Vec<TaskShare>,
 ) -> Result<(Pattern, Coverage)> {
     let mut out = Vec::with_capacity(shares.len());
     let mut messages = Vec::with_capacity(shares.len());

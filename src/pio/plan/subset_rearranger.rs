@@ -4,8 +4,8 @@ use super::blocks::{Blocks, EvenBlocks};
 use super::coverage::Coverage;
 use super::merge::{Merged, merge};
 use super::pattern::{PLANNING, Pattern, Peer, to_blocks};
-use super::{Holding, Plan, agree_on_end, parse_map, total};
-use crate::comm::{self, Comm, Op};
+use super::{HeldElements, Plan, agree_on_end, parse_map, total};
+use crate::comm::{self, Comm, Op, Sparse};
 use crate::log;
 use crate::pio::map::Map;
 use crate::pio::sequence::Sequence;
@@ -17,7 +17,7 @@ const SMALL_REGION: u64 = 64 << 10;
 /// A read through blocks fetches at most this many elements for each one that is wanted.
 const MOST_UNWANTED: u64 = 16;
 
-pub(super) fn plan<C: Comm>(
+pub(super) fn plan<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     map: &[i64],
@@ -70,8 +70,8 @@ pub(super) fn plan<C: Comm>(
         reads_blocks: false,
         streams: false,
         holding: match system.io {
-            Some(_) => Holding::Elements(spec.dims.clone(), held),
-            None => Holding::Nothing,
+            Some(_) => HeldElements::Elements(spec.dims.clone(), held),
+            None => HeldElements::Nothing,
         },
         held_regions: Regions::default(),
         blocks,
@@ -118,7 +118,7 @@ fn gather_maps<C: Comm>(
 }
 
 /// The exchange from what the I/O tasks hold to even blocks. Collective over the I/O tasks.
-fn plan_blocks<C: Comm>(
+fn plan_blocks<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     held: &Sequence,
@@ -153,7 +153,7 @@ fn finish<C: Comm>(
 ) -> Result<Plan> {
     let total = total(&spec.dims)?;
     let stretches = match &plan.holding {
-        Holding::Elements(_, held) => held.stretches(),
+        HeldElements::Elements(_, held) => held.stretches(),
         _ => 0,
     };
     let mut sums = [plan.to_io.length, stretches, covered];

@@ -2,6 +2,7 @@
 
 use super::super::{Error, Result, alloc};
 use super::{Form, Run, Sequence};
+use crate::wire;
 
 pub(super) const RUNS: u8 = 0;
 pub(super) const SHORT: u8 = 1;
@@ -80,11 +81,6 @@ fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     Ok(list)
 }
 
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    let words = bytes.chunks(8).filter_map(|word| word.first_chunk());
-    words.map(|word| u64::from_le_bytes(*word))
-}
-
 impl Run {
     /// Whether it has numbers, and all of them are below 2^63.
     fn is_valid(&self) -> bool {
@@ -98,7 +94,7 @@ impl Run {
 }
 
 fn run_of(bytes: &[u8]) -> Run {
-    let mut words = words(bytes);
+    let mut words = wire::numbers(bytes);
     let mut next = || words.next().unwrap_or(0);
     Run {
         start: next(),

@@ -1,4 +1,4 @@
-//! What the I/O tasks read comes to the ranks, on each of its ways.
+//! Reads, whole and in pieces, and a sink for writes in pieces.
 
 use super::*;
 
@@ -69,5 +69,44 @@ impl PieceSource for Slices<'_> {
         place.copy_from_slice(now);
         (self.0, self.1) = (self.0 + 3, later);
         Ok(())
+    }
+}
+
+/// What comes in pieces of so many elements.
+pub(super) struct Collected {
+    elements: u64,
+    left: u64,
+    piece: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Collected {
+    pub(super) fn new(elements: u64, piece: u64) -> Self {
+        Self {
+            elements,
+            left: elements,
+            piece,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+impl PieceSink for Collected {
+    fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    fn longest(&self) -> u64 {
+        self.piece.min(self.elements)
+    }
+
+    fn next(&self) -> Option<u64> {
+        (self.left > 0).then(|| self.piece.min(self.left))
+    }
+
+    fn write(&mut self, piece: &mut [u8]) {
+        self.bytes.extend_from_slice(piece);
+        piece.fill(0x77);
+        self.left -= self.piece.min(self.left);
     }
 }

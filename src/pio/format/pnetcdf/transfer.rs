@@ -18,7 +18,7 @@ use crate::comm::{Comm, Op};
 use crate::pio::format::Transfer;
 use crate::pio::format::calls::{ByKind, Call, Calls, Pnetcdf, VaraFn, of_kind};
 use crate::pio::format::classic::{NcFile, check_buffer};
-use crate::pio::format::pieces::{RegionBatch, VarShape, cut, elements, rounds};
+use crate::pio::format::pieces::{RegionBatch, VarLayout, cut, elements, rounds};
 use crate::pio::{Error, Kind, Regions, Result};
 
 /// Bytes of the average run from which on independent calls are used: about where both modes take the same time.
@@ -71,7 +71,7 @@ struct VarTransfer<'a> {
     var: i32,
     kind: Kind,
     regions: &'a Regions,
-    shape: VarShape,
+    shape: VarLayout,
     data: *mut u8,
 }
 
@@ -215,12 +215,12 @@ fn parts<'a>(
     parts.filter_map(|part| verdict.take(part)).collect()
 }
 
-fn shape(file: &NcFile, var: i32) -> Result<VarShape> {
+fn shape(file: &NcFile, var: i32) -> Result<VarLayout> {
     let dims = file.var(var)?.dims;
     let record = dims.first() == Some(&file.counts()?.unlimited);
     let lengths = dims.into_iter().map(|dim| Ok(file.dim(dim)?.1));
     let lengths = lengths.collect::<Result<_>>()?;
-    Ok(VarShape { lengths, record })
+    Ok(VarLayout { lengths, record })
 }
 
 fn independent(

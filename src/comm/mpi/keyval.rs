@@ -1,4 +1,4 @@
-//! What a communicator carries under a key of ours. Its duplicates do not inherit it.
+//! Attributes that communicators carry for us (MPI's keyvals). Duplicates do not inherit them.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -9,19 +9,19 @@ use mpi_sys::{self as ffi, MPI_Comm};
 use super::{SUCCESS, check};
 use crate::comm::Result;
 
-/// Called with the communicator, the key, the value and nothing else when the communicator is freed.
+/// Called with the communicator, the key and the value when the communicator is freed.
 pub(in crate::comm) type Delete =
     unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// A key that is made when it is first needed.
-pub(in crate::comm) struct Attribute {
+/// A key, created at its first use.
+pub(in crate::comm) struct Keyval {
     known: Mutex<Option<c_int>>,
     delete: Delete,
 }
 
-impl Attribute {
-    pub(in crate::comm) const fn new(delete: Delete) -> Attribute {
-        Attribute {
+impl Keyval {
+    pub(in crate::comm) const fn new(delete: Delete) -> Keyval {
+        Keyval {
             known: Mutex::new(None),
             delete,
         }
@@ -41,10 +41,10 @@ impl Attribute {
         Ok(*known.insert(key))
     }
 
-    /// Lets the communicator carry a value until it is freed or [`Attribute::remove`] is called.
+    /// Attaches a value until the communicator is freed or [`Keyval::remove`] is called.
     ///
     /// # Safety
-    /// The function that was given at the beginning may be called with the value.
+    /// The delete function may be called with the value.
     pub(in crate::comm) unsafe fn set(&self, comm: MPI_Comm, value: *mut c_void) -> Result<()> {
         let key = self.key()?;
         // SAFETY: MPI does not look at the value.
@@ -61,11 +61,11 @@ impl Attribute {
         })
     }
 
-    /// What the communicator carries.
+    /// The attached value.
     pub(in crate::comm) fn value(&self, comm: MPI_Comm) -> Result<Option<*mut c_void>> {
         let mut value: *mut c_void = ptr::null_mut();
         let (key, mut found) = (self.key()?, 0);
-        // SAFETY: both places are ours to write; MPI writes a pointer to the first.
+        // SAFETY: both variables are ours to write; MPI writes a pointer to the first.
         check("MPI_Comm_get_attr", unsafe {
             ffi::MPI_Comm_get_attr(comm, key, (&raw mut value).cast(), &mut found)
         })?;
