@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stanchion::comm::local::{self, LocalComm};
-use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Tag};
+use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Sparse, Tag};
 use stanchion::pio::{Decomp, DecompSpec, IoSystem, Kind, Placement, Rearranger};
 
 /// Elements of a rank.

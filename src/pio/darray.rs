@@ -1,9 +1,9 @@
 //! Distributed arrays: PIOc_write_darray and PIOc_read_darray.
 //!
-//! [`write`] packs a rank's part of an array and keeps it in the file's write buffer (`buffer`). When one rank's buffer is
-//! full, or at sync or close, all ranks [`flush`]: `exchange` brings the elements to the I/O tasks, which write them. [`read`]
-//! flushes first; then the I/O tasks read their regions and `exchange` scatters them (`read`). `fit` says where in a
-//! variable an array goes; `serial` serves files that only the first I/O task has open.
+//! [`write`] packs a rank's part of an array and keeps it in the file's write buffer (`buffer`). When one rank's buffer
+//! is full, or at sync or close, all ranks [`flush`]: `exchange` brings the elements to the I/O tasks, which write
+//! them. [`read`] flushes first; then the I/O tasks read their regions and `exchange` scatters them (`read`). `fit`
+//! says where in a variable an array goes; `serial` serves files that only the first I/O task has open.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -8,6 +8,7 @@
 use std::ffi::{CStr, CString};
 use std::ops::{Range, RangeInclusive};
 
+use super::file::{Shared, shared_fields};
 use super::format::{Format, GLOBAL, Transfer};
 use super::{Error, File, Kind, Regions, Result, agree, alloc};
 use crate::comm::{Comm, Sparse, Tag};
@@ -45,6 +46,8 @@ pub struct About {
     /// Whether the dimensions are in Fortran's order.
     pub fortran: bool,
 }
+
+shared_fields! { About { version title history fortran } }
 
 /// A decomposition in a file, as one rank sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -333,17 +336,10 @@ pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored>
     for batch in batches(&lengths, used) {
         batch.get(file, maps.0, &lengths, &mut map)?;
     }
-    let (version, title, history, fortran) = about;
-    let about = About {
-        version,
-        title: title.into_iter().next(),
-        history: history.into_iter().next(),
-        fortran,
-    };
     Ok(Stored { dims, map, about })
 }
 
-fn read_about(format: &mut dyn Format) -> Result<(CString, Vec<CString>, Vec<CString>, bool)> {
+fn read_about(format: &mut dyn Format) -> Result<About> {
     let order = text(format, ORDER)?;
     let fortran = match order.to_bytes() {
         b"C" => false,
@@ -358,12 +354,12 @@ fn read_about(format: &mut dyn Format) -> Result<(CString, Vec<CString>, Vec<CSt
         Err(Error::Format { code: ENOTATT, .. }) => text(format, VERSIONS[1]),
         version => version,
     };
-    Ok((
-        version?,
-        optional(text(format, TITLE))?,
-        optional(text(format, HISTORY))?,
+    Ok(About {
+        version: version?,
+        title: optional(text(format, TITLE))?,
+        history: optional(text(format, HISTORY))?,
         fortran,
-    ))
+    })
 }
 
 /// An attribute up to its NUL.
@@ -374,10 +370,10 @@ fn text(format: &mut dyn Format, name: &CStr) -> Result<CString> {
     Ok(CString::new(bytes).unwrap_or_default())
 }
 
-fn optional(text: Result<CString>) -> Result<Vec<CString>> {
+fn optional(text: Result<CString>) -> Result<Option<CString>> {
     match text {
-        Err(Error::Format { code: ENOTATT, .. }) => Ok(Vec::new()),
-        text => text.map(|text| vec![text]),
+        Err(Error::Format { code: ENOTATT, .. }) => Ok(None),
+        text => text.map(Some),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Open files, as all ranks see them.
 //!
-//! Metadata calls run on the I/O tasks that have the file open; [`File::ask`] broadcasts the answer of the first one. Data
-//! of all ranks go through `darray`, or through `whole` if every rank has all of them.
+//! Metadata calls run on the I/O tasks that have the file open; [`File::ask`] broadcasts the answer of the first one.
+//! Data of all ranks go through `darray`, or through `whole` if every rank has all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ mod var_info;
 mod whole;
 
 pub use shared::Shared;
+pub(super) use shared::shared_fields;
 pub(super) use var_info::VarInfo;
 
 /// Answers of up to this many words are part of the agreement's allreduce.
@@ -84,7 +85,8 @@ impl<C: Sparse> File<C> {
         self.read_only = true;
     }
 
-    /// Makes a call on the I/O tasks that have the file open; returns the answer of the first one on all ranks. Collective.
+    /// Makes a call on the I/O tasks that have the file open; returns the answer of the first one on all ranks.
+    /// Collective.
     pub fn ask<T: Shared>(&mut self, call: impl FnOnce(&mut dyn Format) -> Result<T>) -> Result<T> {
         self.ask_same("", Ok(((), 0)), |format, ()| call(format))
     }

@@ -1,8 +1,8 @@
 //! The map of one rank: the offset in the global array of each of its elements.
 //!
-//! Elements are sent in the order of the global array, whatever the order of the map. So a map is kept as two sequences of
-//! the same length, without holes: ascending offsets in the global array, and the offsets in the rank's own array that
-//! belong to them. An ascending map is used as it is; any other is sorted, as far as the rearranger needs it.
+//! Elements are sent in the order of the global array, whatever the order of the map. So a map is kept as two sequences
+//! of the same length, without holes: ascending offsets in the global array, and the offsets in the rank's own array
+//! that belong to them. An ascending map is used as it is; any other is sorted, as far as the rearranger needs it.
 
 use std::ops::Range;
 
@@ -111,8 +111,8 @@ impl Map {
     }
 }
 
-/// The longest ascending arithmetic progression at the beginning: its step and length. A short one with gaps does not pay:
-/// its second entry may begin a better one.
+/// The longest ascending arithmetic progression at the beginning: its step and length. A short one with gaps does not
+/// pay: its second entry may begin a better one.
 fn progression(entries: &[i64]) -> (i64, usize) {
     const WORTHWHILE: usize = 8;
     let step = match entries {

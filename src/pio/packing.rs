@@ -41,8 +41,8 @@ pub(super) fn unpack_next(
     sized!(element, unpack_sized(places, count, packed, start, piece))
 }
 
-/// As [`pack`] for the next places below `end`; `piece` is the part of the array from `start` to `end`. Returns the number
-/// of bytes packed.
+/// As [`pack`] for the next places below `end`; `piece` is the part of the array from `start` to `end`. Returns the
+/// number of bytes packed.
 pub(super) fn pack_below(
     places: &mut RunCursor,
     (start, end): (u64, u64),
@@ -128,9 +128,17 @@ fn pack_run<const N: usize>(run: &Run, array: &[u8], packed: &mut [u8]) {
         }
         return;
     }
-    let length = run.length as usize;
-    for (index, to) in packed.chunks_exact_mut(length * N).enumerate() {
-        to.copy_from_slice(&array[bytes::<N>(run.block_at(index as u64), length)]);
+    if run.length == 1 {
+        return gather::<N>(
+            (0..run.repeat).map(|index| run.block_at(index)),
+            array,
+            packed,
+        );
+    }
+    let (mut start, length) = (run.start, run.length as usize);
+    for to in packed.chunks_exact_mut(length * N) {
+        to.copy_from_slice(&array[bytes::<N>(start, length)]);
+        start = start.wrapping_add_signed(run.stride);
     }
 }
 
@@ -146,9 +154,17 @@ fn unpack_run<const N: usize>(run: &Run, packed: &[u8], array: &mut [u8]) {
         }
         return;
     }
-    let length = run.length as usize;
-    for (index, from) in packed.chunks_exact(length * N).enumerate() {
-        array[bytes::<N>(run.block_at(index as u64), length)].copy_from_slice(from);
+    if run.length == 1 {
+        return scatter::<N>(
+            (0..run.repeat).map(|index| run.block_at(index)),
+            packed,
+            array,
+        );
+    }
+    let (mut start, length) = (run.start, run.length as usize);
+    for from in packed.chunks_exact(length * N) {
+        array[bytes::<N>(start, length)].copy_from_slice(from);
+        start = start.wrapping_add_signed(run.stride);
     }
 }
 

@@ -152,7 +152,8 @@ impl Regions {
     }
 }
 
-/// The outermost dimension along which a whole step starts at `at` and ends within `left` elements; and the step's length.
+/// The outermost dimension along which a whole step starts at `at` and ends within `left` elements; and the step's
+/// length.
 fn outermost(dims: &[u64], at: u64, left: u64) -> (usize, u64) {
     let mut inner = dims.iter().product::<u64>();
     for (dimension, length) in dims.iter().enumerate() {

@@ -238,8 +238,8 @@ impl Sequence {
         Ok(Self::of(form))
     }
 
-    /// Splits an ascending sequence into parts: for the lowest number of a part, `part_of` gives the range of numbers that
-    /// belong to it, and a label. Numbers of a part are relative to the start of its range.
+    /// Splits an ascending sequence into parts: for the lowest number of a part, `part_of` gives the range of numbers
+    /// that belong to it, and a label. Numbers of a part are relative to the start of its range.
     pub(super) fn cut<T>(
         &self,
         part_of: impl Fn(u64) -> (T, Range<u64>),

@@ -25,8 +25,8 @@ pub(super) struct ArrayRead<'a> {
 }
 
 impl<'a> ArrayRead<'a> {
-    /// Prepares the file for pieces if possible, even after a failure. Collective over the I/O tasks; returns the result of
-    /// this rank alone.
+    /// Prepares the file for pieces if possible, even after a failure. Collective over the I/O tasks; returns the
+    /// result of this rank alone.
     pub(super) fn begin<C: Comm>(
         file: &mut File<C>,
         var: i32,

@@ -3,7 +3,7 @@
 use super::super::convert::convert;
 use super::super::format::Format;
 use super::super::{Kind, Result};
-use super::shared::{Shared, shared_fields};
+use super::{Shared, shared_fields};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::pio) struct VarInfo {
