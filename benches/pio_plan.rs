@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use stanchion::comm::local::{self, LocalComm};
 use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Sparse, Tag};
-use stanchion::pio::{Decomp, IoSystem, Kind, Layout, Outside, Placement, Rearranger};
+use stanchion::pio::{Decomp, DecompSpec, IoSystem, Kind, Placement, Rearranger};
 
 /// Elements of a rank.
 const LENGTH: u64 = 4096;
@@ -332,20 +332,11 @@ impl Case {
             base: 0,
         };
         let system = IoSystem::new(comm, placement, self.rearranger).expect("an I/O system");
-        let layout = Layout {
-            kind: Kind::Double,
-            dims: &dims,
-            map: &map,
-            rearranger: self.rearranger,
-            read_only: false,
-            io_region: None,
-            block_size: 1024,
-            strict: false,
-            outside: Outside::Refused,
-        };
+        let mut spec = DecompSpec::new(Kind::Double, dims.to_vec(), self.rearranger);
+        spec.block_size = 1024;
         COST.set(Cost::default());
         LEFT.set(now());
-        let _decomp = Decomp::new(&system, &layout).expect("a plan");
+        let _decomp = Decomp::new(&system, &spec, &map).expect("a plan");
         count(|cost| cost.work += now() - LEFT.get());
         COST.get()
     }

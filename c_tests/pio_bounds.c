@@ -1,7 +1,7 @@
 /* What STANCHION_PIO_BOUNDS makes of entries that are not in the array.
  *
  *   pio_bounds holes    written nowhere, read into nothing
- *   pio_bounds wrap     counted on from the beginning of the array
+ *   pio_bounds wrap     wrapped around to the beginning of the array
  *   pio_bounds other    no such word: refused, and said why */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>

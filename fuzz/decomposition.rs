@@ -4,10 +4,8 @@ use crate::mutate::Choices;
 use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
-use stanchion::pio::format::{Attribute, Counts, Format, Variable, Write};
-use stanchion::pio::{
-    Error, File, IoSystem, Kind, Placement, Rearranger, Regions, Result, decomp_file,
-};
+use stanchion::pio::format::{Attribute, Counts, Format, Transfer, Variable};
+use stanchion::pio::{Error, File, IoSystem, Kind, Placement, Rearranger, Result, decomp_file};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
@@ -140,10 +138,10 @@ impl Format for Fake {
         })
     }
 
-    fn read(&mut self, _var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
-        assert_eq!(kind, Kind::Int64);
-        assert_eq!(data.len() as u64, 8 * regions.elements());
-        for word in data.chunks_exact_mut(8) {
+    fn read(&mut self, read: &mut Transfer) -> Result<()> {
+        assert_eq!(read.kind, Kind::Int64);
+        assert_eq!(read.data.len() as u64, 8 * read.regions.elements());
+        for word in read.data.chunks_exact_mut(8) {
             let usual = self.below(4);
             word.copy_from_slice(&self.of(&VALUES, usual).to_ne_bytes());
         }
@@ -208,7 +206,7 @@ impl Format for Fake {
     fn delete_attribute(&mut self, _: i32, _: &CStr) -> Result<()> {
         fail(-1)
     }
-    fn write(&mut self, _: &mut [Write]) -> Result<()> {
+    fn write(&mut self, _: &mut [Transfer]) -> Result<()> {
         fail(-1)
     }
 }

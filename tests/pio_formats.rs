@@ -6,7 +6,7 @@
 use std::ffi::CString;
 use std::path::Path;
 
-use stanchion::pio::format::{Counts, Format, GLOBAL, Write};
+use stanchion::pio::format::{Counts, Format, GLOBAL, Transfer};
 use stanchion::pio::{Error, Kind, Regions};
 
 const CLASSIC: i32 = 0;
@@ -59,7 +59,7 @@ fn write(
     regions: &Regions,
     mut data: Vec<u8>,
 ) -> Result<(), Error> {
-    file.write(&mut [Write {
+    file.write(&mut [Transfer {
         var,
         kind,
         regions,
@@ -199,7 +199,8 @@ fn conversions(mut file: Opened, task: Task) {
         write(&mut file, *var, *memory, &mine, given.clone()).unwrap();
         for kind in KINDS {
             let mut data = vec![0; width as usize * kind.size()];
-            file.read(*var, kind, &mine, &mut data).unwrap();
+            file.read(&mut Transfer::new(*var, kind, &mine, &mut data))
+                .unwrap();
             assert_eq!(data, counted(kind, width as usize), "{var} {kind:?}");
         }
     }
@@ -213,7 +214,8 @@ fn conversions(mut file: Opened, task: Task) {
         ECHAR
     );
     let mut back = [0; 5];
-    file.read(letters, Kind::Char, &mine, &mut back).unwrap();
+    file.read(&mut Transfer::new(letters, Kind::Char, &mine, &mut back))
+        .unwrap();
     assert_eq!(&back, b"abcde");
     assert_eq!(
         code(write(
@@ -251,13 +253,13 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
         let mut of_a = doubles(&[step as f64, task.rank as f64, 0.5]);
         let mut of_b = bytes(&[step as i32; 3], i32::to_ne_bytes);
         let writes = &mut [
-            Write {
+            Transfer {
                 var: a,
                 kind: Kind::Double,
                 regions: &mine,
                 data: &mut of_a,
             },
-            Write {
+            Transfer {
                 var: b,
                 kind: Kind::Int,
                 regions,
@@ -286,7 +288,8 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     assert_eq!(file.dim(time).unwrap().1, 8);
     file.sync().unwrap();
     let mut data = vec![0; 8];
-    file.read(b, Kind::Int, &late, &mut data).unwrap();
+    file.read(&mut Transfer::new(b, Kind::Int, &late, &mut data))
+        .unwrap();
     assert_eq!(as_ints(&data), [70, 71]);
     file.close().unwrap();
 
@@ -295,11 +298,12 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     let neighbour = (task.rank + 1) % task.size;
     let theirs = region(&[1, 3 * neighbour], &[2, 3]);
     let mut data = vec![0; 48];
-    file.read(a, Kind::Double, &theirs, &mut data).unwrap();
+    file.read(&mut Transfer::new(a, Kind::Double, &theirs, &mut data))
+        .unwrap();
     let rank = neighbour as f64;
     assert_eq!(as_doubles(&data), [1.0, rank, 0.5, 2.0, rank, 0.5]);
     let beyond = region(&[8, 0], &[1, 1]);
-    let got = code(file.read(a, Kind::Double, &beyond, &mut data));
+    let got = code(file.read(&mut Transfer::new(a, Kind::Double, &beyond, &mut data)));
     assert!(got == -40 || got == -57, "{got}");
     let outside = region(&[0, 3 * task.size], &[1, 1]);
     let got = code(write(&mut file, a, Kind::Double, &outside, vec![0; 8]));
@@ -331,13 +335,13 @@ fn shapes(mut file: Opened, task: Task) {
     let mut data = doubles(&values);
     let mut small = bytes(&pieces, i32::to_ne_bytes);
     file.write(&mut [
-        Write {
+        Transfer {
             var: big,
             kind: Kind::Double,
             regions: &block,
             data: &mut data,
         },
-        Write {
+        Transfer {
             var: ragged,
             kind: Kind::Int,
             regions: &stripes,
@@ -352,14 +356,21 @@ fn shapes(mut file: Opened, task: Task) {
     };
     write(&mut file, scalar, Kind::Double, &one, doubles(&[4.5])).unwrap();
     data.fill(0);
-    file.read(big, Kind::Double, &block, &mut data).unwrap();
+    file.read(&mut Transfer::new(big, Kind::Double, &block, &mut data))
+        .unwrap();
     assert!(as_doubles(&data) == values);
-    file.read(ragged, Kind::Int, &stripes, &mut small).unwrap();
+    file.read(&mut Transfer::new(ragged, Kind::Int, &stripes, &mut small))
+        .unwrap();
     assert!(as_ints(&small) == pieces);
     let mut got = [0; 8];
     file.sync().unwrap();
-    file.read(scalar, Kind::Double, &region(&[], &[]), &mut got)
-        .unwrap();
+    file.read(&mut Transfer::new(
+        scalar,
+        Kind::Double,
+        &region(&[], &[]),
+        &mut got,
+    ))
+    .unwrap();
     assert_eq!(f64::from_ne_bytes(got), 4.5);
     file.close().unwrap();
 }
@@ -421,13 +432,16 @@ fn large_records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     let neighbour = (task.rank + 1) % task.size;
     let mut data = vec![0; 16 * row as usize];
     let theirs = region(&[1, row * neighbour], &[2, row]);
-    file.read(a, Kind::Double, &theirs, &mut data).unwrap();
+    file.read(&mut Transfer::new(a, Kind::Double, &theirs, &mut data))
+        .unwrap();
     assert!(as_doubles(&data) == values(1..3, neighbour));
     let mut data = vec![0; 8 * row as usize];
-    file.read(a, Kind::Double, &last, &mut data).unwrap();
+    file.read(&mut Transfer::new(a, Kind::Double, &last, &mut data))
+        .unwrap();
     assert!(as_doubles(&data) == values(9..10, 0));
     let theirs = region(&[neighbour, row * neighbour], &[1, row]);
-    file.read(b, Kind::Double, &theirs, &mut data).unwrap();
+    file.read(&mut Transfer::new(b, Kind::Double, &theirs, &mut data))
+        .unwrap();
     assert!(as_doubles(&data) == values(0..1, neighbour));
     file.close().unwrap();
 }
@@ -443,7 +457,7 @@ fn huge(mut file: Opened, task: Task) {
     let mine = region(&[0, row * task.rank], &[rows, row]);
     let value = |i: usize| (i / 12_345 + task.rank as usize) as u8 % 127;
     let mut data: Vec<u8> = (0..(rows * row) as usize).map(value).collect();
-    let mut writes = [Write {
+    let mut writes = [Transfer {
         var: tile,
         kind: Kind::Byte,
         regions: &mine,
@@ -451,7 +465,8 @@ fn huge(mut file: Opened, task: Task) {
     }];
     file.write(&mut writes).unwrap();
     data.fill(0);
-    file.read(tile, Kind::Byte, &mine, &mut data).unwrap();
+    file.read(&mut Transfer::new(tile, Kind::Byte, &mine, &mut data))
+        .unwrap();
     assert!(data.iter().enumerate().all(|(i, got)| *got == value(i)));
     file.close().unwrap();
 }
@@ -481,8 +496,13 @@ fn filling(mut file: Opened, task: Task) {
     )
     .unwrap();
     let mut data = vec![0; 8];
-    file.read(own, Kind::Int, &region(&[2 * task.rank], &[2]), &mut data)
-        .unwrap();
+    file.read(&mut Transfer::new(
+        own,
+        Kind::Int,
+        &region(&[2 * task.rank], &[2]),
+        &mut data,
+    ))
+    .unwrap();
     assert_eq!(as_ints(&data), [1, 9]);
     file.redef().unwrap();
     assert!(!file.set_fill(true).unwrap() || file.set_fill(false).unwrap());

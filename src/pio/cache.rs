@@ -1,70 +1,60 @@
-//! Plans that were made before: a decomposition that is the same on all ranks gets the same plan.
+//! The plans of an I/O system: a decomposition that is the same on all ranks shares the plan of an earlier one.
 //!
-//! A plan stays as long as a decomposition uses it, and some that none uses stay in case one is made again.
+//! A plan keep as long as a decomposition uses it; a few unused ones stay in case they are asked for again.
 
 use std::sync::Arc;
 
-use super::decomp::{Layout, Outside};
 use super::map::Map;
-use super::plan::{Plan, Rearranger};
+use super::plan::Plan;
 use super::sequence::Sequence;
+use super::{DecompSpec, Kind};
 
-/// All that a plan depends on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    map: Mark,
+pub(super) struct PlanKey {
+    map: MapKey,
     map_len: usize,
-    dims: Vec<u64>,
+    /// Plans depend on the size of an element, not on its type.
     element: usize,
-    rearranger: Rearranger,
-    read_only: bool,
-    strict: bool,
-    outside: Outside,
-    block_size: u64,
-    io_region: Option<(Vec<u64>, Vec<u64>)>,
+    spec: DecompSpec,
 }
 
-impl Key {
+impl PlanKey {
     /// `regular`: the map, if it is regular.
-    pub(super) fn of(layout: &Layout, regular: Option<&Map>) -> Self {
-        let region = layout.io_region;
+    pub(super) fn of(spec: &DecompSpec, map: &[i64], regular: Option<&Map>) -> Self {
         Self {
-            map: Mark::of(layout.map, regular),
-            map_len: layout.map.len(),
-            dims: layout.dims.to_vec(),
-            element: layout.kind.size(),
-            rearranger: layout.rearranger,
-            read_only: layout.read_only,
-            strict: layout.strict,
-            outside: layout.outside,
-            block_size: layout.block_size,
-            io_region: region.map(|(start, count)| (start.to_vec(), count.to_vec())),
+            map: MapKey::of(map, regular),
+            map_len: map.len(),
+            element: spec.kind.size(),
+            spec: DecompSpec {
+                kind: Kind::Byte,
+                ..spec.clone()
+            },
         }
     }
 }
 
-/// What a map is known again by.
+/// Identifies a map without keeping it whole.
 #[derive(Debug, PartialEq, Eq)]
-enum Mark {
-    /// Its runs, which say all.
+enum MapKey {
+    /// Runs of offsets in the global array and in the local one.
     Runs(Sequence, Sequence),
     Fingerprint([u64; LANES]),
 }
 
-impl Mark {
+impl MapKey {
     fn of(entries: &[i64], regular: Option<&Map>) -> Self {
         let copied = |map: &Map| Some((map.globals.copied().ok()?, map.locals.copied().ok()?));
         match regular.and_then(copied) {
-            Some((globals, locals)) => Mark::Runs(globals, locals),
-            None => Mark::Fingerprint(fingerprint(entries)),
+            Some((globals, locals)) => MapKey::Runs(globals, locals),
+            None => MapKey::Fingerprint(fingerprint(entries)),
         }
     }
 }
 
-/// So many that the processor need not wait for one multiplication to begin the next.
+/// Independent multiplications, so that the processor overlaps them.
 const LANES: usize = 8;
 
-/// 512 bits that tell maps apart.
+/// A 512-bit hash of a map.
 fn fingerprint(map: &[i64]) -> [u64; LANES] {
     const FACTORS: [u64; LANES] = [
         0x9e37_79b9_7f4a_7c15,
@@ -94,52 +84,52 @@ fn fingerprint(map: &[i64]) -> [u64; LANES] {
     lanes
 }
 
-struct Entry {
-    key: Key,
+struct CachedPlan {
+    key: PlanKey,
     /// The same on all ranks.
     id: u64,
     plan: Arc<Plan>,
 }
 
-/// Plans that none uses: so many, and so many bytes.
-const UNUSED: usize = 16;
-const UNUSED_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
+/// Limits on unused cached plans.
+const MAX_UNUSED: usize = 16;
+const MAX_UNUSED_BYTES: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
 #[derive(Default)]
-pub(super) struct Cache {
+pub(super) struct PlanCache {
     /// The newest last.
-    entries: Vec<Entry>,
+    entries: Vec<CachedPlan>,
     made: u64,
 }
 
-impl Cache {
-    /// The plan and its number, the same on all ranks that have it.
-    pub(super) fn find(&self, key: &Key) -> Option<(u64, Arc<Plan>)> {
+impl PlanCache {
+    /// The plan and its id, which is the same on all ranks that have the plan.
+    pub(super) fn find(&self, key: &PlanKey) -> Option<(u64, Arc<Plan>)> {
         let found = self.entries.iter().rev().find(|entry| entry.key == *key);
         found.map(|entry| (entry.id, entry.plan.clone()))
     }
 
-    pub(super) fn insert(&mut self, key: Key, plan: Arc<Plan>) {
+    pub(super) fn insert(&mut self, key: PlanKey, plan: Arc<Plan>) {
         self.made += 1;
         let id = self.made;
-        self.entries.push(Entry { key, id, plan });
+        self.entries.push(CachedPlan { key, id, plan });
         self.trim();
     }
 
-    /// Forgets the oldest plans that none uses, beyond what may stay.
+    /// Drops the oldest unused plans beyond the limits.
     pub(super) fn trim(&mut self) {
         let (mut count, mut bytes) = (0, 0);
-        let mut stays: Vec<bool> = Vec::with_capacity(self.entries.len());
+        let mut keep: Vec<bool> = Vec::with_capacity(self.entries.len());
         for entry in self.entries.iter().rev() {
             let unused = Arc::strong_count(&entry.plan) == 1;
             if unused {
                 count += 1;
                 bytes += entry.plan.bytes();
             }
-            stays.push(!unused || (count <= UNUSED && bytes <= UNUSED_BYTES));
+            keep.push(!unused || (count <= MAX_UNUSED && bytes <= MAX_UNUSED_BYTES));
         }
-        let mut stays = stays.into_iter().rev();
-        self.entries.retain(|_| stays.next().unwrap_or(true));
+        let mut keep = keep.into_iter().rev();
+        self.entries.retain(|_| keep.next().unwrap_or(true));
     }
 }
 

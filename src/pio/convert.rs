@@ -1,4 +1,4 @@
-//! One value in another type of data.
+//! Conversion of a value to another type of data.
 
 use super::Kind;
 
@@ -7,7 +7,7 @@ enum Number {
     Real(f64),
 }
 
-/// The same value as another kind, as far as that kind can hold it; characters are no numbers.
+/// The same value in another kind, if that can hold it. Characters are not converted to numbers.
 pub(super) fn convert(value: &[u8], from: Kind, to: Kind) -> Option<Vec<u8>> {
     if from == to {
         return Some(value.to_vec());

@@ -1,31 +1,36 @@
-//! Writing and reading of distributed arrays.
+//! Distributed arrays: PIOc_write_darray and PIOc_read_darray.
+//!
+//! [`write`] packs a rank's part of an array and keeps it in the file's write buffer (`buffer`). When one rank's buffer
+//! is full, or at sync or close, all ranks [`flush`]: `exchange` brings the elements to the I/O tasks, which write
+//! them. [`read`] flushes first; then the I/O tasks read their regions and `exchange` scatters them (`read`). `fit`
+//! says where in a variable an array goes; `serial` serves files that only the first I/O task has open.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::error::different;
-use super::file::Description;
-use super::memory::Loan;
+use super::file::VarInfo;
+use super::pool::PoolBuffer;
 use super::{Decomp, Error, File, Result, agree_with, exchange};
 use crate::comm::{Comm, Sparse};
 
 mod buffer;
 mod fit;
 mod flush;
-mod reading;
+mod read;
 mod serial;
 #[cfg(test)]
 mod tests;
 
-pub(super) use buffer::Buffer;
-use buffer::Entry;
+use buffer::BufferedArray;
+pub(super) use buffer::WriteBuffer;
 pub use buffer::{buffer_limit, set_buffer_limit};
 use fit::Fit;
 pub(super) use flush::{flush, write_out};
-use reading::Reading;
+use read::ArrayRead;
 
-/// Takes over this rank's part of one array; it is written when the buffer is full, at the next sync or
-/// close. `fill` is one element for places that no rank holds. Collective.
+/// Buffers this rank's part of one array; it is written when the buffer is full, or at the next sync or close. `fill` is
+/// one element for places that no rank holds. Collective.
 pub fn write<C: Sparse>(
     file: &mut File<C>,
     var: i32,
@@ -34,21 +39,21 @@ pub fn write<C: Sparse>(
     fill: Option<&[u8]>,
 ) -> Result<()> {
     let fills = [fill];
-    let call = Call {
+    let request = ArrayWrite {
         vars: &[var],
         decomp,
         arrays: array,
         frames: None,
         fills: Some(&fills),
         flush: false,
-        // NCAR's library refuses another value than the variable's here, and only here.
+        // Here, and only here, NCAR's library refuses a value that is not the variable's.
         same_fill: cfg!(feature = "pio_ncar"),
     };
-    call.write(file)
+    request.write(file)
 }
 
 /// As [`write`] for several variables of one decomposition, whose parts follow each other in `arrays`.
-/// `flush`: have them in the file on return. Collective.
+/// `flush`: write them before returning. Collective.
 pub fn write_multi<C: Sparse>(
     file: &mut File<C>,
     vars: &[i32],
@@ -58,7 +63,7 @@ pub fn write_multi<C: Sparse>(
     fills: Option<&[Option<&[u8]>]>,
     flush: bool,
 ) -> Result<()> {
-    let call = Call {
+    let request = ArrayWrite {
         vars,
         decomp,
         arrays,
@@ -67,15 +72,15 @@ pub fn write_multi<C: Sparse>(
         flush,
         same_fill: false,
     };
-    call.write(file)
+    request.write(file)
 }
 
-/// What a rank wishes for its arrays; the highest wish of any rank is granted.
+/// What a rank needs for its new arrays; all ranks do what the most demanding one needs.
 const KEEP: u64 = 0;
-const FLUSH_WITH_THEM: u64 = 1;
-const FLUSH_BEFORE_THEM: u64 = 2;
+const FLUSH_AFTER: u64 = 1;
+const FLUSH_BEFORE: u64 = 2;
 
-struct Call<'a> {
+struct ArrayWrite<'a> {
     vars: &'a [i32],
     decomp: &'a Arc<Decomp>,
     arrays: &'a [u8],
@@ -85,7 +90,7 @@ struct Call<'a> {
     same_fill: bool,
 }
 
-impl Call<'_> {
+impl ArrayWrite<'_> {
     fn write<C: Sparse>(&self, file: &mut File<C>) -> Result<()> {
         if file.read_only {
             return Err(Error::ReadOnly);
@@ -102,44 +107,44 @@ impl Call<'_> {
         };
         let mut prepared = prepare(file);
         loop {
-            let wish = self.wish(file, &prepared);
-            let own = match wish {
-                FLUSH_BEFORE_THEM => Ok(None),
+            let need = self.need(file, &prepared);
+            let own = match need {
+                FLUSH_BEFORE => Ok(None),
                 _ => prepared.map(Some),
             };
-            let mut words = [u64::MAX - wish, digest, !digest];
+            let mut words = [u64::MAX - need, digest, !digest];
             let own = agree_with(&file.system.comm, own, &mut words)?;
-            let granted = u64::MAX - words[0];
+            let greatest = u64::MAX - words[0];
             if words[1] != !words[2] {
                 return Err(different(
                     &file.system.comm,
                     "variables, records or fill values",
                 ));
             }
-            if granted == FLUSH_BEFORE_THEM {
+            if greatest == FLUSH_BEFORE {
                 flush(file)?;
                 prepared = own.map_or_else(|| prepare(file), Ok);
                 continue;
             }
             let entries = own.into_iter().flatten();
             entries.for_each(|entry| file.buffer.push(entry));
-            return match granted {
+            return match greatest {
                 KEEP => Ok(()),
                 _ => flush(file),
             };
         }
     }
 
-    fn wish<C: Comm>(&self, file: &File<C>, prepared: &Result<Vec<Entry>>) -> u64 {
+    fn need<C: Comm>(&self, file: &File<C>, prepared: &Result<Vec<BufferedArray>>) -> u64 {
         match prepared {
-            Err(Error::Memory(_)) if !file.buffer.is_empty() => FLUSH_BEFORE_THEM,
-            Ok(entries) if self.flush || file.buffer.is_full_with(entries) => FLUSH_WITH_THEM,
+            Err(Error::Memory(_)) if !file.buffer.is_empty() => FLUSH_BEFORE,
+            Ok(entries) if self.flush || file.buffer.is_full_with(entries) => FLUSH_AFTER,
             _ => KEEP,
         }
     }
 
-    /// Where the arrays go.
-    fn fit<C: Sparse>(&self, file: &File<C>, variables: &[Arc<Description>]) -> Result<Vec<Fit>> {
+    /// Where in their variables the arrays go.
+    fn fit<C: Sparse>(&self, file: &File<C>, variables: &[Arc<VarInfo>]) -> Result<Vec<Fit>> {
         self.check(variables)?;
         let each = self.vars.iter().zip(variables).enumerate();
         each.map(|(at, (&var, variable))| {
@@ -153,9 +158,9 @@ impl Call<'_> {
     fn prepare<C: Comm>(
         &self,
         file: &File<C>,
-        variables: &[Arc<Description>],
+        variables: &[Arc<VarInfo>],
         fits: &[Fit],
-    ) -> Result<Vec<Entry>> {
+    ) -> Result<Vec<BufferedArray>> {
         let length = self.decomp.map_len() * self.decomp.kind.size();
         let each = self.vars.iter().zip(variables).zip(fits).enumerate();
         each.map(|(at, ((&var, variable), &fit))| {
@@ -163,7 +168,7 @@ impl Call<'_> {
                 Some(placed) => placed,
                 None => fit.place(self.decomp.plan.written())?.map(Arc::new),
             };
-            Ok(Entry {
+            Ok(BufferedArray {
                 var,
                 decomp: self.decomp.clone(),
                 fit,
@@ -175,7 +180,7 @@ impl Call<'_> {
         .collect()
     }
 
-    fn check(&self, variables: &[Arc<Description>]) -> Result<()> {
+    fn check(&self, variables: &[Arc<VarInfo>]) -> Result<()> {
         let number = self.vars.len();
         if self.decomp.read_only {
             return Err(invalid("a decomposition for reading only cannot write"));
@@ -185,18 +190,18 @@ impl Call<'_> {
             return Err(invalid("every variable needs a record and a fill value"));
         }
         if cfg!(feature = "pio_ncar") {
-            alike(self.vars, variables)?;
+            check_alike(self.vars, variables)?;
         }
         long_enough(self.decomp, number, self.arrays.len())
     }
 
-    fn pack<C: Comm>(&self, file: &File<C>, array: &[u8]) -> Result<Loan> {
+    fn pack<C: Comm>(&self, file: &File<C>, array: &[u8]) -> Result<PoolBuffer> {
         let (plan, element) = (&self.decomp.plan, self.decomp.kind.size());
         exchange::pack(&file.system, plan, element, array)
     }
 
-    /// What goes into places that no rank holds; each I/O task writes it into its own.
-    fn fills_of(&self, variables: &[Arc<Description>]) -> Vec<Option<Vec<u8>>> {
+    /// The fill values that will be written. They must be the same on all ranks: each I/O task writes its own.
+    fn fills_of(&self, variables: &[Arc<VarInfo>]) -> Vec<Option<Vec<u8>>> {
         let each = variables.iter().enumerate();
         let each = each.filter(|_| self.decomp.plan.has_holes());
         each.map(|(at, variable)| {
@@ -206,7 +211,7 @@ impl Call<'_> {
         .collect()
     }
 
-    fn fill(&self, variable: &Description, given: Option<&[u8]>) -> Result<Vec<u8>> {
+    fn fill(&self, variable: &VarInfo, given: Option<&[u8]>) -> Result<Vec<u8>> {
         let kind = self.decomp.kind;
         let own = variable.fill_as(kind);
         match given {
@@ -236,9 +241,9 @@ pub fn read<C: Sparse>(
     let digest = digest(&(var, fit.as_ref().ok()));
     let placed = long_enough(decomp, 1, array.len()).and(fit);
     let placed = placed.and_then(|fit| fit.place(decomp.plan.read()));
-    let reading = Reading::begin(file, var, decomp, placed, variable.dims.len());
-    let waits = system.io.is_none() || reading.as_ref().is_ok_and(|own| own.streams(&system));
-    let mut words = [digest, !digest, u64::from(waits)];
+    let reading = ArrayRead::begin(file, var, decomp, placed, variable.dims.len());
+    let streams = system.io.is_none() || reading.as_ref().is_ok_and(|own| own.streams(&system));
+    let mut words = [digest, !digest, u64::from(streams)];
     let mut reading = agree_with(&system.comm, reading, &mut words);
     if words[0] != !words[1] {
         reading = reading.and(Err(different(&system.comm, "variables or records")));
@@ -246,19 +251,19 @@ pub fn read<C: Sparse>(
     let reading = match reading {
         Ok(reading) => reading,
         Err(error) => {
-            // What failed before is what all ranks know.
+            // All ranks report the error from before.
             let _ = file.end_pieces();
             return Err(error);
         }
     };
     let array = &mut array[..decomp.map_len() * decomp.kind.size()];
     if words[2] == 1 {
-        let arrived = reading.stream(file, array);
-        return reading::tell(&system, arrived);
+        let delivered = reading.stream(file, array);
+        return read::tell(&system, delivered);
     }
-    let (read, taken) = reading.take(file, array);
-    let homeward = reading::tell(&system, taken)?;
-    homeward.arrive(&system, &read, array)
+    let (buffer, split) = reading.split(file, array);
+    let scatter = read::tell(&system, split)?;
+    scatter.deliver(&system, &buffer, array)
 }
 
 fn long_enough(decomp: &Decomp, arrays: usize, given: usize) -> Result<()> {
@@ -271,12 +276,12 @@ fn long_enough(decomp: &Decomp, arrays: usize, given: usize) -> Result<()> {
     Err(Error::Invalid(text))
 }
 
-/// NCAR's library takes variables together only if they have equally many dimensions.
-fn alike(vars: &[i32], variables: &[Arc<Description>]) -> Result<()> {
+/// NCAR's library writes variables together only if they have equally many dimensions.
+fn check_alike(vars: &[i32], variables: &[Arc<VarInfo>]) -> Result<()> {
     let Some(first) = variables.first() else {
         return Ok(());
     };
-    let other = |(_, v): &(_, &Arc<Description>)| v.dims.len() != first.dims.len();
+    let other = |(_, v): &(_, &Arc<VarInfo>)| v.dims.len() != first.dims.len();
     match vars.iter().zip(variables).find(other) {
         None => Ok(()),
         Some((&var, other)) => Err(Error::Shape {

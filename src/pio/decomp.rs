@@ -1,59 +1,70 @@
-//! A decomposition: what of a global array each rank holds, and the plan to move it.
+//! Decompositions: which elements of a global array each rank holds, and the plan that moves them.
+//!
+//! [`Decomp::new`] looks for the plan in the I/O system's cache; unless all ranks find the same one there, they make a
+//! new one ([`plan::make`]).
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::cache::Key;
+use super::cache::PlanKey;
 use super::map::Map;
-use super::plan::{Plan, Rearranger};
-use super::planning;
+use super::plan::{self, Plan, Rearranger};
 use super::{IoSystem, Kind, Result};
 use crate::comm::{Op, Sparse};
 
-/// What becomes of an entry of a map that is not in the array. All but the first comes with a warning.
+/// How to treat map entries outside of the array. All but the first log a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Outside {
     #[default]
     Refused,
     Hole,
-    /// Beyond the end one counts on from the beginning.
+    /// Entries past the end wrap around; negative ones are refused.
     Wrapped,
 }
 
-impl Outside {
-    /// What stands in the place of such an entry in an array of `total` elements.
-    pub(super) fn replace(self, entry: i64, total: u64) -> i64 {
-        match self {
-            Outside::Wrapped if entry > 0 => ((entry as u64 - 1) % total) as i64 + 1,
-            Outside::Hole => 0,
-            _ => entry,
-        }
-    }
-}
-
-/// What a rank asks for.
-#[derive(Clone, Debug)]
-pub struct Layout<'a> {
+/// All that a plan depends on, except for the rank's map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecompSpec {
     pub kind: Kind,
     /// Lengths of the dimensions, the slowest first.
-    pub dims: &'a [u64],
-    /// Offsets into the array from 1; 0 is a hole.
-    pub map: &'a [i64],
+    pub dims: Vec<u64>,
     pub rearranger: Rearranger,
-    /// Only for reading: an element may be held in many places.
+    /// Only for reading: several ranks may hold the same element.
     pub read_only: bool,
-    /// What this I/O task shall hold instead of what the box rearranger chooses: start and count.
-    pub io_region: Option<(&'a [u64], &'a [u64])>,
-    /// The fewest bytes that an I/O task is used for.
+    /// Start and count of the region that this I/O task shall hold (box only), in place of an even block.
+    pub io_region: Option<(Vec<u64>, Vec<u64>)>,
+    /// An I/O task is used only if it gets at least this many bytes.
     pub block_size: u64,
-    /// Whether an element held in many places is an error for the subset rearranger too, not a warning.
+    /// Whether the subset rearranger, too, refuses elements that several ranks hold, instead of warning.
     pub strict: bool,
-    /// What an entry of a map is that is not in the array.
     pub outside: Outside,
 }
 
+impl DecompSpec {
+    /// For writing, with blocks of any size; map entries outside of the array are refused.
+    pub fn new(kind: Kind, dims: Vec<u64>, rearranger: Rearranger) -> Self {
+        Self {
+            kind,
+            dims,
+            rearranger,
+            read_only: false,
+            io_region: None,
+            block_size: 1,
+            strict: false,
+            outside: Outside::Refused,
+        }
+    }
+
+    /// What all ranks must give alike: everything but `io_region`.
+    pub fn common(&self) -> impl Hash + '_ {
+        let options = (self.read_only, self.block_size, self.strict, self.outside);
+        (self.kind, &self.dims, self.rearranger, options)
+    }
+}
+
 pub struct Decomp {
-    /// Of all that were made for the I/O system: the same on all ranks.
+    /// Counts the decompositions of the I/O system: the same on all ranks.
     pub number: u64,
     pub kind: Kind,
     pub dims: Vec<u64>,
@@ -62,15 +73,16 @@ pub struct Decomp {
 }
 
 impl Decomp {
-    /// Collective over the I/O system; all ranks give the same but for `map` and `io_region`.
-    pub fn new<C: Sparse>(system: &IoSystem<C>, layout: &Layout) -> Result<Self> {
+    /// `map` holds offsets into the array, counted from 1, and 0 for holes. All ranks give the same
+    /// [`DecompSpec::common`]. Collective over the I/O system.
+    pub fn new<C: Sparse>(system: &IoSystem<C>, spec: &DecompSpec, map: &[i64]) -> Result<Self> {
         let number = system.decomps.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             number,
-            kind: layout.kind,
-            dims: layout.dims.to_vec(),
-            read_only: layout.read_only,
-            plan: plan_for(system, layout)?,
+            kind: spec.kind,
+            dims: spec.dims.clone(),
+            read_only: spec.read_only,
+            plan: find_or_make_plan(system, spec, map)?,
         })
     }
 
@@ -79,27 +91,30 @@ impl Decomp {
         self.plan.map_len()
     }
 
-    /// This rank's map as it was given: from 1, 0 for a hole.
+    /// This rank's map as it was given: counted from 1, 0 for a hole.
     pub fn map(&self) -> Result<Vec<i64>> {
         self.plan.map()
     }
 }
 
-/// One that all ranks have already, or a new one.
-fn plan_for<C: Sparse>(system: &IoSystem<C>, layout: &Layout) -> Result<Arc<Plan>> {
-    let total = planning::total(layout.dims).ok();
-    let regular = total.and_then(|total| Map::regular(layout.map, total));
-    let key = Key::of(layout, regular.as_ref());
-    // Kept from here on: another thread may trim the cache while ranks talk.
-    let known = system.plans().find(&key);
-    let own = known.as_ref().map_or(u64::MAX, |(id, _)| *id);
+fn find_or_make_plan<C: Sparse>(
+    system: &IoSystem<C>,
+    spec: &DecompSpec,
+    map: &[i64],
+) -> Result<Arc<Plan>> {
+    let total = plan::total(&spec.dims).ok();
+    let regular = total.and_then(|total| Map::regular(map, total));
+    let key = PlanKey::of(spec, map, regular.as_ref());
+    // Holding the Arc keeps the plan: another thread may trim the cache during the allreduce.
+    let cached = system.plans().find(&key);
+    let own = cached.as_ref().map_or(u64::MAX, |(id, _)| *id);
     let mut ends = [own, !own];
     system.comm.allreduce(Op::Min, &mut ends)?;
-    let same = ends[0] == !ends[1];
-    if let Some((_, plan)) = known.filter(|_| same) {
+    let same_on_all = ends[0] == !ends[1];
+    if let Some((_, plan)) = cached.filter(|_| same_on_all) {
         return Ok(plan);
     }
-    let plan = Arc::new(planning::plan(system, layout, regular)?);
+    let plan = Arc::new(plan::make(system, spec, map, regular)?);
     system.plans().insert(key, plan.clone());
     Ok(plan)
 }

@@ -1,25 +1,27 @@
 //! Decompositions as netCDF files, as upstream writes and reads them.
 //!
-//! The variable `map` has a row for each rank: its map counted from 0, -1 for a hole, and fill values behind its
-//! end. `maplen` has the lengths of the maps, `global_size` those of the dimensions. Rows travel between their
-//! rank and the first I/O task a batch at a time; nobody has all of them. What a file says of lengths is compared with
-//! the number of ranks and with the length of the file before anything is made of it.
+//! The variable `map` has a row for each rank: its map counted from 0, -1 for a hole, and fill values past its end.
+//! `maplen` has the lengths of the maps, `global_size` those of the dimensions. Rows go between their rank and the first
+//! I/O task a batch at a time; no rank holds all of them. Lengths in a file are checked against the number of ranks and
+//! the length of the file before they are used.
 
 use std::ffi::{CStr, CString};
 use std::ops::{Range, RangeInclusive};
 
-use super::format::{Format, GLOBAL, Write};
-use super::{Error, File, Kind, Regions, Result, agree, memory};
+use super::file::{Shared, shared_fields};
+use super::format::{Format, GLOBAL, Transfer};
+use super::{Error, File, Kind, Regions, Result, agree, alloc};
 use crate::comm::{Comm, Sparse, Tag};
+use crate::wire;
 
 const TAG: Tag = 7121;
 /// Entries of maps that the first I/O task has in memory at a time.
 const BATCH: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 const ENOTATT: i32 = -43;
-/// As many as a variable can have.
+/// As NC_MAX_VAR_DIMS.
 const MOST_DIMS: u64 = 1024;
 
-/// Under which name SCORPIO and NCAR have the version: files of both are read.
+/// The names of the version's attribute in SCORPIO and NCAR; files of both are read.
 const VERSIONS: [&CStr; 2] = [c"version", c"PIO_library_version"];
 const VERSION: &CStr = VERSIONS[cfg!(feature = "pio_ncar") as usize];
 const LONGEST: &CStr = c"max_maplen";
@@ -34,16 +36,18 @@ const GLOBAL_SIZE: &CStr = c"global_size";
 const MAP_LENGTH: &CStr = c"maplen";
 const MAP: &CStr = c"map";
 
-/// What a file says about its decomposition.
+/// Attributes of a file of a decomposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Of the library that wrote the file.
     pub version: CString,
     pub title: Option<CString>,
     pub history: Option<CString>,
-    /// Whether the dimensions are meant in the order of Fortran.
+    /// Whether the dimensions are in Fortran's order.
     pub fortran: bool,
 }
+
+shared_fields! { About { version title history fortran } }
 
 /// A decomposition in a file, as one rank sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,12 +76,12 @@ pub fn write<C: Sparse>(
     map: &[i64],
     about: &About,
 ) -> Result<()> {
-    let lengths = all_lengths(&file.system.comm, map.len() as u64)?;
+    let lengths = wire::gather_u64(&file.system.comm, map.len() as u64)?;
     let kind = match is_small(dims) {
         true => Kind::Int,
         false => Kind::Int64,
     };
-    let shape = Shape {
+    let shape = FileShape {
         dims: dims.len() as u64,
         lengths: &lengths,
         kind,
@@ -93,30 +97,19 @@ pub fn write<C: Sparse>(
     })
 }
 
-fn all_lengths<C: Comm>(comm: &C, own: u64) -> Result<Vec<u64>> {
-    let mut all = vec![0; 8 * comm.size()];
-    comm.allgather(&own.to_le_bytes(), &mut all)?;
-    Ok(numbers(&all).map(|length| length as u64).collect())
-}
-
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
-    let words = bytes.chunks_exact(8);
-    words.map(|word| i64::from_le_bytes(word.try_into().expect("eight bytes")))
-}
-
-/// What the file is made of.
-struct Shape<'a> {
+/// What the new file will hold.
+struct FileShape<'a> {
     dims: u64,
     lengths: &'a [u64],
     kind: Kind,
 }
 
-impl Shape<'_> {
+impl FileShape<'_> {
     fn longest(&self) -> u64 {
         self.lengths.iter().copied().max().unwrap_or(0)
     }
 
-    /// Returns the numbers of the variables.
+    /// Returns the ids of `global_size`, `maplen` and `map`.
     fn define(&self, format: &mut dyn Format, about: &About) -> Result<(i32, i32, i32)> {
         let longest = int("the length of a map", self.longest())?;
         put_text(format, VERSION, &about.version)?;
@@ -150,7 +143,7 @@ fn int(what: &str, number: u64) -> Result<i32> {
     number.map_err(|_| Error::Invalid(format!("{what} does not fit into a file of decompositions")))
 }
 
-/// With its NUL, as upstream.
+/// Includes the NUL, as upstream does.
 fn put_text(format: &mut dyn Format, name: &CStr, text: &CStr) -> Result<()> {
     let bytes = text.to_bytes_with_nul();
     format.put_attribute(GLOBAL, name, Kind::Char, Kind::Char, bytes)
@@ -171,14 +164,14 @@ fn region(start: &[u64], count: &[u64]) -> Regions {
     regions
 }
 
-/// Some rows of `map`, or a part of one.
+/// Some rows of `map`, or a part of one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Batch {
     ranks: Range<u64>,
     entries: Range<u64>,
 }
 
-/// All rows, of which each has `longest` entries.
+/// Covers all rows, each of `longest` entries.
 fn batches(lengths: &[u64], longest: u64) -> impl Iterator<Item = Batch> + use<> {
     let ranks = lengths.len() as u64;
     let width = longest.clamp(1, BATCH);
@@ -196,7 +189,7 @@ fn batches(lengths: &[u64], longest: u64) -> impl Iterator<Item = Batch> + use<>
 }
 
 impl Batch {
-    /// The entries of this batch that a rank has.
+    /// Of a map of `length` entries, those in this batch.
     fn part(&self, length: u64) -> Range<usize> {
         let start = self.entries.start.min(length);
         start as usize..self.entries.end.min(length) as usize
@@ -211,7 +204,7 @@ impl Batch {
         self.regions().elements() as usize
     }
 
-    /// Brings the rows to the root: from 0 there, with nothing behind their ends. Collective.
+    /// Gathers the rows at the root, counted from 0, with `None` past their ends. Collective.
     fn collect<C: Comm>(
         &self,
         comm: &C,
@@ -238,7 +231,7 @@ impl Batch {
                 false if entries == 0 => {}
                 false => {
                     comm.recv(rank as usize, TAG, &mut bytes)?;
-                    rows.extend(numbers(&bytes).map(from_zero));
+                    rows.extend(wire::numbers(&bytes).map(|entry| from_zero(entry as i64)));
                 }
             }
             let width = (self.entries.end - self.entries.start) as usize;
@@ -247,7 +240,7 @@ impl Batch {
         Ok(rows)
     }
 
-    /// Writes what the root has.
+    /// Writes the root's rows. Collective.
     fn put<C: Sparse>(
         &self,
         file: &mut File<C>,
@@ -264,24 +257,15 @@ impl Batch {
         for row in rows {
             match (row, kind) {
                 (None, _) => data.extend_from_slice(&fill),
-                // What is not small is not stored as `int`.
+                // Fits: `kind` is `Int` only for small arrays.
                 (Some(entry), Kind::Int) => data.extend((entry as i32).to_ne_bytes()),
                 (Some(entry), _) => data.extend(entry.to_ne_bytes()),
             }
         }
-        file.ask(|format| {
-            let regions = &regions;
-            let data = &mut data;
-            format.write(&mut [Write {
-                var,
-                kind,
-                regions,
-                data,
-            }])
-        })
+        file.ask(|format| format.write(&mut [Transfer::new(var, kind, &regions, &mut data)]))
     }
 
-    /// Reads the rows at the root and gives each rank its part. Collective.
+    /// Reads the rows at the root and sends each rank its part. Collective.
     fn get<C: Sparse>(
         &self,
         file: &mut File<C>,
@@ -293,10 +277,14 @@ impl Batch {
         let mut data = Vec::new();
         file.ask(|format| match is_root {
             true => {
-                data = memory::zeros(8 * self.elements() as u64)?;
-                format.read(var, Kind::Int64, &self.regions(), &mut data)
+                data = alloc::zeros(8 * self.elements() as u64)?;
+                let regions = self.regions();
+                format.read(&mut Transfer::new(var, Kind::Int64, &regions, &mut data))
             }
-            false => format.read(var, Kind::Int64, &Regions::new(2), &mut []),
+            false => {
+                let nothing = Regions::new(2);
+                format.read(&mut Transfer::new(var, Kind::Int64, &nothing, &mut []))
+            }
         })?;
         let (comm, root) = (&file.system.comm, file.system.io_root());
         let own = comm.rank() as u64;
@@ -305,7 +293,7 @@ impl Batch {
             for (rank, row) in self.ranks.clone().zip(data.chunks_exact(width)) {
                 let part = &row[..8 * self.part(lengths[rank as usize]).len()];
                 match rank == own {
-                    true => map.extend(native(part)),
+                    true => map.extend(from_one(part)),
                     false if part.is_empty() => {}
                     false => comm.send(rank as usize, TAG, part)?,
                 }
@@ -315,23 +303,26 @@ impl Batch {
             if !part.is_empty() {
                 comm.recv(root, TAG, &mut part)?;
             }
-            map.extend(native(&part));
+            map.extend(from_one(&part));
         }
         Ok(())
     }
 }
 
-/// Entries counted from 1 instead of from 0.
+/// Stored entries, counted from 1 instead of 0.
+fn from_one(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    native(bytes).map(|entry| entry.saturating_add(1))
+}
+
 fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let words = bytes.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
-    words.map(|entry| entry.saturating_add(1))
+    words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")))
 }
 
 // ---- reading ----
 
-/// Reads this rank's part of a decomposition that was written by as many ranks. `bytes`: the length of the file, where
-/// an I/O task knows it. Collective.
+/// Reads this rank's map of a decomposition that as many ranks wrote. `bytes`: the length of the file, on I/O tasks that
+/// know it. Collective.
 pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
     let ranks = file.system.comm.size() as u64;
     let about = file.ask(read_about)?;
@@ -340,24 +331,15 @@ pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored>
     let longest = maps.1;
     let lengths = read_lengths(file, map_lengths, 0..=longest)?;
     let own = lengths[file.system.comm.rank()] as usize;
-    let mut map = agree(&file.system.comm, memory::list(own))?;
+    let mut map = agree(&file.system.comm, alloc::list(own))?;
     let used = lengths.iter().copied().max().unwrap_or(0);
     for batch in batches(&lengths, used) {
         batch.get(file, maps.0, &lengths, &mut map)?;
     }
-    let (version, title, history, fortran) = about;
-    let about = About {
-        version,
-        title: title.into_iter().next(),
-        history: history.into_iter().next(),
-        fortran,
-    };
     Ok(Stored { dims, map, about })
 }
 
-type Found = (CString, Vec<CString>, Vec<CString>, bool);
-
-fn read_about(format: &mut dyn Format) -> Result<Found> {
+fn read_about(format: &mut dyn Format) -> Result<About> {
     let order = text(format, ORDER)?;
     let fortran = match order.to_bytes() {
         b"C" => false,
@@ -372,12 +354,12 @@ fn read_about(format: &mut dyn Format) -> Result<Found> {
         Err(Error::Format { code: ENOTATT, .. }) => text(format, VERSIONS[1]),
         version => version,
     };
-    Ok((
-        version?,
-        optional(text(format, TITLE))?,
-        optional(text(format, HISTORY))?,
+    Ok(About {
+        version: version?,
+        title: optional(text(format, TITLE))?,
+        history: optional(text(format, HISTORY))?,
         fortran,
-    ))
+    })
 }
 
 /// An attribute up to its NUL.
@@ -388,21 +370,21 @@ fn text(format: &mut dyn Format, name: &CStr) -> Result<CString> {
     Ok(CString::new(bytes).unwrap_or_default())
 }
 
-fn optional(text: Result<CString>) -> Result<Vec<CString>> {
+fn optional(text: Result<CString>) -> Result<Option<CString>> {
     match text {
-        Err(Error::Format { code: ENOTATT, .. }) => Ok(Vec::new()),
-        text => text.map(|text| vec![text]),
+        Err(Error::Format { code: ENOTATT, .. }) => Ok(None),
+        text => text.map(Some),
     }
 }
 
-/// Number and last length of a variable.
-type Sized = (i32, u64);
+/// The id of a variable and the length of its last dimension.
+type VarLength = (i32, u64);
 
 fn find_variables(
     format: &mut dyn Format,
     ranks: u64,
     bytes: Option<u64>,
-) -> Result<(Sized, Sized, Sized)> {
+) -> Result<(VarLength, VarLength, VarLength)> {
     let mut find = |name: &CStr, dims: usize| {
         let var = format.var_named(name)?;
         let known = format.var(var)?;
@@ -443,15 +425,13 @@ fn find_variables(
 /// The same on all ranks.
 fn read_lengths<C: Sparse>(
     file: &mut File<C>,
-    (var, length): Sized,
+    (var, length): VarLength,
     range: RangeInclusive<u64>,
 ) -> Result<Vec<u64>> {
-    // Where there is no memory, there is no room to read into, which all ranks learn of.
-    let mut data = memory::zeros(length.saturating_mul(8)).unwrap_or_default();
+    // Without memory the buffer is empty, which `get` reports to all ranks.
+    let mut data = alloc::zeros(length.saturating_mul(8)).unwrap_or_default();
     file.get(var, Kind::Int64, &region(&[0], &[length]), &mut data)?;
-    let words = data.chunks_exact(8);
-    let words = words.map(|word| i64::from_ne_bytes(word.try_into().expect("eight bytes")));
-    let checked = words.map(|number| match u64::try_from(number) {
+    let checked = native(&data).map(|number| match u64::try_from(number) {
         Ok(number) if range.contains(&number) => Ok(number),
         _ => Err(Error::Invalid(format!("a length of {number}"))),
     });

@@ -1,4 +1,4 @@
-//! What can go wrong, its code in PIO, and how all ranks learn of it.
+//! Errors, their codes in PIO, and how a failure of one rank becomes one verdict on all.
 
 use crate::comm::{self, Comm, Op};
 use crate::reserve;
@@ -75,7 +75,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// PIO's number for it.
+    /// PIO's error code.
     pub fn code(&self) -> i32 {
         match self {
             Error::NoSuch { .. } => EBADID,
@@ -112,11 +112,11 @@ pub const EPERM: i32 = -37;
 pub const EINVALCOORDS: i32 = -40;
 pub const EBADTYPE: i32 = -45;
 pub const ENOMEM: i32 = -61;
-/// What the caller has is too small.
+/// The caller's buffer is too small.
 pub const EINSUFFBUF: i32 = -219;
 pub const EIO: i32 = -68;
 pub const EBADIOTYPE: i32 = -500;
-/// SCORPIO has no number of its own for it, and uses NCAR's for something else.
+/// SCORPIO has no code for it, and uses NCAR's for something else.
 pub const EVARDIMMISMATCH: i32 = if cfg!(feature = "pio_ncar") {
     -501
 } else {
@@ -124,7 +124,7 @@ pub const EVARDIMMISMATCH: i32 = if cfg!(feature = "pio_ncar") {
 };
 pub const EBADREARR: i32 = -502;
 
-/// Of the codes that PIO shares with the file libraries, those that it gives itself.
+/// Our texts for the codes of the file libraries that PIO itself returns.
 pub(super) fn own_words(code: i32) -> Option<&'static str> {
     Some(match code {
         EBADID => "no such I/O system, decomposition or file",
@@ -151,7 +151,7 @@ pub fn agree<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T> {
     agree_with(comm, local, &mut [])
 }
 
-/// As [`agree`]; `least` becomes the least of what all ranks gave, on the same way.
+/// As [`agree`]; `least` is min-reduced over all ranks in the same allreduce.
 pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> Result<T> {
     let local = local.and_then(|value| match reserve::is_short() {
         true => Err(Error::Memory(reserve::BYTES as u64)),
@@ -180,7 +180,7 @@ pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> 
     }
 }
 
-/// As [`agree`] for ranks that must want the same: an error everywhere unless all digests are equal.
+/// As [`agree`] for ranks that must give the same arguments: an error on all of them unless all digests are equal.
 pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> Result<T> {
     let mut digests = match &local {
         Ok((_, digest)) => [*digest, !*digest],
@@ -193,7 +193,7 @@ pub fn agree_same<C: Comm, T>(comm: &C, what: &str, local: Result<(T, u64)>) -> 
     Err(different(comm, what))
 }
 
-/// What all ranks are told that should have wanted the same.
+/// The error when ranks' arguments differ.
 pub(super) fn different<C: Comm>(comm: &C, what: &str) -> Error {
     let text = format!("the ranks ask for different {what}");
     match comm.rank() {

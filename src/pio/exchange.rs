@@ -1,30 +1,40 @@
-//! Moving data along a plan, from the ranks to the I/O tasks and back.
+//! Moves elements along a plan: from the ranks to the I/O tasks ([`collect`]) and back ([`Scatter`]).
 //!
-//! Only ranks that have something for each other talk. To the I/O tasks elements go in parts ([`inflow`]), and from
-//! there what is contiguous at both ends is sent from and received into its place; the rest goes through a buffer on
-//! the side where it is not. A rank's own elements never become a message.
+//! Writing: [`pack`] puts a rank's elements into the order of the messages; `gather` sends them in chunks, which each I/O
+//! task unpacks into a window of its buffer (`chunk_receiver`, `window`); complete pieces go to a [`PieceSink`] while
+//! others still arrive. If the plan writes blocks, a second exchange among the I/O tasks follows.
+//!
+//! Reading: an I/O task splits what it reads among the ranks (`splitter`), piece by piece if it can, and sends it whole
+//! (`scatter`, `receiver`) or in chunks (`chunk_sender`).
+//!
+//! Ranks with nothing to exchange send no message. Contiguous elements are sent from and received into their places
+//! without a copy. A rank's own elements never become a message.
 
 use std::sync::Arc;
 
 use super::iosystem::FlowControl;
-use super::memory::{Loan, Spare};
-use super::packing::{pack as pack_places, unpack as unpack_places};
-use super::route::{Leg, Route};
+use super::packing;
+use super::plan::pattern::{Pattern, Peer};
+use super::pool::{BufferPool, PoolBuffer};
 use super::{Error, IoSystem, Plan, Result, agree};
 use crate::comm::{Comm, Sparse, Tag};
-use inflow::{Inflow, parts_of};
+use chunk_receiver::{ChunkReceiver, chunks_of};
 
-mod dealer;
-mod homeward;
-mod inflow;
-mod outbox;
+mod chunk_receiver;
+mod chunk_sender;
+mod receiver;
+mod scatter;
+mod splitter;
+#[cfg(test)]
+mod tests;
 mod window;
 
-pub(in crate::pio) use dealer::Source;
-pub use homeward::to_compute;
-pub(in crate::pio) use homeward::{Homeward, Taking, comes_in_pieces};
-pub(in crate::pio) use window::Sink;
-use window::{Stay, Window};
+use receiver::{Outgoing, Protocol, Receiver};
+pub use scatter::to_compute;
+pub(in crate::pio) use scatter::{ReadMode, Scatter, reads_in_pieces};
+pub(in crate::pio) use splitter::PieceSource;
+pub(in crate::pio) use window::PieceSink;
+use window::{WholeBuffer, Window};
 
 const TO_IO: Tag = 7110;
 const TO_BLOCKS: Tag = 7111;
@@ -37,139 +47,145 @@ pub fn pack<C: Comm>(
     plan: &Plan,
     element: usize,
     array: &[u8],
-) -> Result<Loan> {
-    let mut packed = room(&system.spare, plan.packed_len() as u64, element)?;
-    pack_legs(&plan.first.out, element, array, &mut packed);
+) -> Result<PoolBuffer> {
+    let mut packed = borrow(&system.pool, plan.packed_len() as u64, element)?;
+    let mut rest = &mut packed[..];
+    for peer in &plan.to_io.out {
+        let (now, later) = rest.split_at_mut(peer.places.len() as usize * element);
+        packing::pack(&peer.places, element, array, now);
+        rest = later;
+    }
     Ok(packed)
 }
 
-/// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere
-/// nothing. Elements that no rank holds get `fill` (one element). Collective over the I/O system.
+/// Brings packed elements to the I/O tasks; returns there what goes to the file ([`Plan::written`]), elsewhere nothing.
+/// Elements that no rank holds get `fill` (one element). Collective over the I/O system.
 pub fn collect<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-) -> Result<Loan> {
-    if !plan.writes_blocks {
-        return to_io(system, plan, element, packed, fill);
-    }
+) -> Result<PoolBuffer> {
     let held = to_io(system, plan, element, packed, fill)?;
+    if !plan.writes_blocks {
+        return Ok(held);
+    }
     let moved = match &system.io {
-        Some(io) => to_blocks(io, &system.spare, plan, element, &held, fill),
-        None => Ok(Loan::default()),
+        Some(io) => to_blocks(io, &system.pool, plan, element, &held, fill),
+        None => Ok(PoolBuffer::default()),
     };
     agree(&system.comm, moved)
 }
 
-/// As [`collect`] on an I/O task that uses what comes piece by piece, and so needs little room for it.
-pub(in crate::pio) fn pour<C: Sparse>(
+/// As [`collect`], but hands complete pieces to `sink` as they arrive, so that an I/O task needs little memory.
+pub(in crate::pio) fn collect_pieces<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-    sink: &mut dyn Sink,
+    sink: &mut dyn PieceSink,
 ) -> Result<()> {
     if !plan.writes_blocks {
-        return bring(system, plan, element, packed, fill, sink).map(drop);
+        return gather(system, plan, element, packed, fill, sink).map(drop);
     }
     let mut blocks = collect(system, plan, element, packed, fill)?;
-    Window::complete(&mut blocks, element).drain(plan.second.length, sink);
+    Window::complete(&mut blocks, element).drain(plan.to_blocks.length, sink);
     Ok(())
 }
 
-/// As [`collect`], but returns what the rearranger lets the I/O task hold ([`Plan::held`]).
+/// As [`collect`], but returns what the I/O task holds before blocks are made ([`Plan::held`]).
 pub fn to_io<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-) -> Result<Loan> {
-    let stay = &mut Stay::of(plan.first.length);
-    bring(system, plan, element, packed, fill, stay)
+) -> Result<PoolBuffer> {
+    let sink = &mut WholeBuffer::of(plan.to_io.length);
+    gather(system, plan, element, packed, fill, sink)
 }
 
-/// As [`collect`] or [`pour`] without the second way. With flow control a message is one, for it is messages that are
-/// counted then.
-fn bring<C: Sparse>(
+/// From the ranks to the I/O tasks. Messages go in chunks, but as a whole under flow control, which counts messages.
+fn gather<C: Sparse>(
     system: &IoSystem<C>,
     plan: &Plan,
     element: usize,
     packed: &[u8],
     fill: &[u8],
-    sink: &mut dyn Sink,
-) -> Result<Loan> {
-    let (comm, route) = (&system.comm, &plan.first);
-    let (spare, flow) = (&system.spare, system.flow().to_io);
+    sink: &mut dyn PieceSink,
+) -> Result<PoolBuffer> {
+    let (comm, pattern) = (&system.comm, &plan.to_io);
+    let (pool, flow) = (&system.pool, system.flow().to_io);
     let whole = flow != FlowControl::default();
-    let landing = Landing::new(comm, &route.into, route.disjoint, element);
-    let inflow = Inflow::new(comm.rank(), route, element);
-    let room = || {
+    let receiver = Receiver::new(comm, &pattern.into, pattern.disjoint, element);
+    let chunks = ChunkReceiver::new(comm.rank(), pattern, element);
+    let buffers = || {
         check(packed.len() == plan.packed_len() * element && fill.len() == element)?;
-        check(sink.elements() == route.length)?;
+        check(sink.elements() == pattern.length)?;
         Ok(match whole {
-            true => (filled(spare, route, element, fill)?, landing.room(spare)?),
+            true => (
+                filled(pool, pattern, element, fill)?,
+                receiver.staging(pool)?,
+            ),
             false => (
-                room(spare, inflow.window(sink.longest()), element)?,
-                spare.borrow(inflow.room())?,
+                borrow(pool, chunks.window(sink.longest()), element)?,
+                pool.borrow(chunks.staging())?,
             ),
         })
     };
-    let (mut held, mut aside) = agree(comm, room())?;
-    let messages = cut(&route.out, element, packed);
+    let (mut held, mut staging) = agree(comm, buffers())?;
+    let messages = split(&pattern.out, element, packed);
     if whole {
-        let going = Going {
+        let how = Protocol {
+            flow,
+            ..Protocol::plain(TO_IO)
+        };
+        let outgoing = Outgoing {
             messages,
             own: None,
         };
-        let how = Arrival {
-            tag: TO_IO,
-            flow,
-            parts: false,
-        };
-        landing.carry(comm, how, &going, &mut aside, &mut held)?;
-        Window::complete(&mut held, element).drain(route.length, sink);
+        receiver.exchange(comm, how, &outgoing, &mut staging, &mut held)?;
+        Window::complete(&mut held, element).drain(pattern.length, sink);
         return Ok(held);
     }
     let is_own = |message: &(usize, &[u8])| message.0 == comm.rank();
     let (own, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_own);
-    let sends = parts_of(&others);
+    let sends = chunks_of(&others);
     let own = own.first().map_or(&[][..], |(_, bytes)| *bytes);
-    let mut window = Window::new(&mut held, element, (!route.covered).then_some(fill));
-    inflow.carry(comm, TO_IO, (&sends, own), &mut aside, &mut window, sink)?;
+    let mut window = Window::new(&mut held, element, (!pattern.covered).then_some(fill));
+    chunks.exchange(comm, TO_IO, (&sends, own), &mut staging, &mut window, sink)?;
     Ok(held)
 }
 
+/// From what the I/O tasks hold to blocks. Collective over the I/O tasks.
 fn to_blocks<C: Sparse>(
     io: &C,
-    spare: &Arc<Spare>,
+    pool: &Arc<BufferPool>,
     plan: &Plan,
     element: usize,
     held: &[u8],
     fill: &[u8],
-) -> Result<Loan> {
-    let route = &plan.second;
-    let landing = Landing::new(io, &route.into, route.disjoint, element);
-    let (own, others) = landing.own(&route.out);
-    let room = || {
-        let packed = room_for_scattered(spare, &others, element)?;
-        let blocks = filled(spare, route, element, fill)?;
-        Ok((blocks, packed, landing.room(spare)?))
+) -> Result<PoolBuffer> {
+    let pattern = &plan.to_blocks;
+    let receiver = Receiver::new(io, &pattern.into, pattern.disjoint, element);
+    let (own, others) = receiver.own(&pattern.out);
+    let buffers = || {
+        let scattered = others
+            .iter()
+            .filter(|peer| peer.places.as_block().is_none());
+        let packed = borrow(pool, scattered.map(|peer| peer.places.len()).sum(), element)?;
+        let blocks = filled(pool, pattern, element, fill)?;
+        Ok((blocks, packed, receiver.staging(pool)?))
     };
-    let (mut blocks, mut packed, mut aside) = agree(io, room())?;
-    let going = Going {
-        messages: outgoing(&others, element, held, &mut packed),
-        own: own.map(|leg| (leg, held)),
+    let (mut blocks, mut packed, mut staging) = agree(io, buffers())?;
+    let outgoing = Outgoing {
+        messages: pack_scattered(&others, element, held, &mut packed),
+        own: own.map(|peer| (peer, held)),
     };
-    let how = Arrival {
-        tag: TO_BLOCKS,
-        flow: FlowControl::default(),
-        parts: false,
-    };
-    landing.carry(io, how, &going, &mut aside, &mut blocks)?;
+    let how = Protocol::plain(TO_BLOCKS);
+    receiver.exchange(io, how, &outgoing, &mut staging, &mut blocks)?;
     Ok(blocks)
 }
 
@@ -178,201 +194,55 @@ fn check(fits: bool) -> Result<()> {
     fits.then_some(()).ok_or_else(wrong)
 }
 
-fn room(spare: &Arc<Spare>, elements: u64, element: usize) -> Result<Loan> {
-    spare.borrow(elements.saturating_mul(element as u64))
+fn borrow(pool: &Arc<BufferPool>, elements: u64, element: usize) -> Result<PoolBuffer> {
+    pool.borrow(elements.saturating_mul(element as u64))
 }
 
-/// A buffer for what comes in, with `fill` where nothing may come.
-fn filled(spare: &Arc<Spare>, route: &Route, element: usize, fill: &[u8]) -> Result<Loan> {
-    let mut buffer = room(spare, route.length, element)?;
-    if !route.covered {
+/// A buffer to receive into, set to `fill` if some elements come from no rank.
+fn filled(
+    pool: &Arc<BufferPool>,
+    pattern: &Pattern,
+    element: usize,
+    fill: &[u8],
+) -> Result<PoolBuffer> {
+    let mut buffer = borrow(pool, pattern.length, element)?;
+    if !pattern.covered {
         let places = buffer.chunks_exact_mut(element);
         places.for_each(|place| place.copy_from_slice(fill));
     }
     Ok(buffer)
 }
 
-fn pack_legs(legs: &[Leg], element: usize, array: &[u8], packed: &mut [u8]) {
+/// The messages in a packed buffer.
+fn split<'a>(peers: &[Peer], element: usize, packed: &'a [u8]) -> Vec<(usize, &'a [u8])> {
     let mut rest = packed;
-    for leg in legs {
-        let (now, later) = rest.split_at_mut(leg.places.len() as usize * element);
-        pack_places(&leg.places, element, array, now);
+    let message = |peer: &Peer| {
+        let (now, later) = rest.split_at(peer.places.len() as usize * element);
         rest = later;
-    }
-}
-
-/// The parts of a packed buffer.
-fn cut<'a>(legs: &[Leg], element: usize, packed: &'a [u8]) -> Vec<(usize, &'a [u8])> {
-    let mut rest = packed;
-    let part = |leg: &Leg| {
-        let (now, later) = rest.split_at(leg.places.len() as usize * element);
-        rest = later;
-        (leg.rank, now)
+        (peer.rank, now)
     };
-    legs.iter().map(part).collect()
+    peers.iter().map(message).collect()
 }
 
-/// Room for what has to be packed to be sent.
-fn room_for_scattered(spare: &Arc<Spare>, legs: &[&Leg], element: usize) -> Result<Loan> {
-    let scattered = legs.iter().filter(|leg| leg.places.as_block().is_none());
-    room(spare, scattered.map(|leg| leg.places.len()).sum(), element)
-}
-
-/// What goes out, straight from its place where it is contiguous.
-fn outgoing<'a>(
-    legs: &[&Leg],
+/// One message for each peer: contiguous elements in place, others packed.
+fn pack_scattered<'a>(
+    peers: &[&Peer],
     element: usize,
     buffer: &'a [u8],
     packed: &'a mut [u8],
 ) -> Vec<(usize, &'a [u8])> {
     let mut rest = packed;
-    let mut parts = Vec::with_capacity(legs.len());
-    for leg in legs {
-        let length = leg.places.len() as usize * element;
-        if let Some(start) = leg.places.as_block() {
-            parts.push((leg.rank, &buffer[start as usize * element..][..length]));
+    let mut messages = Vec::with_capacity(peers.len());
+    for peer in peers {
+        let length = peer.places.len() as usize * element;
+        if let Some(start) = peer.places.as_block() {
+            messages.push((peer.rank, &buffer[start as usize * element..][..length]));
             continue;
         }
         let (now, later) = rest.split_at_mut(length);
-        pack_places(&leg.places, element, buffer, now);
-        parts.push((leg.rank, &*now));
+        packing::pack(&peer.places, element, buffer, now);
+        messages.push((peer.rank, &*now));
         rest = later;
     }
-    parts
+    messages
 }
-
-/// What leaves its places.
-struct Going<'a> {
-    /// For each rank, in the order of its elements.
-    messages: Vec<(usize, &'a [u8])>,
-    /// This rank's own leg and the buffer that it leads through, if it is not among the messages.
-    own: Option<(&'a Leg, &'a [u8])>,
-}
-
-/// How messages come.
-#[derive(Clone, Copy)]
-struct Arrival {
-    tag: Tag,
-    flow: FlowControl,
-    /// Whether they may come in parts. Who receives so sends nothing.
-    parts: bool,
-}
-
-/// How what comes in gets to its places.
-struct Landing<'a> {
-    legs: &'a [Leg],
-    element: usize,
-    own: usize,
-    /// Whether no two legs share a place: else the order in which they are unpacked matters.
-    disjoint: bool,
-}
-
-impl<'a> Landing<'a> {
-    fn new<C: Comm>(comm: &C, legs: &'a [Leg], disjoint: bool, element: usize) -> Self {
-        Self {
-            legs,
-            element,
-            own: comm.rank(),
-            disjoint,
-        }
-    }
-
-    fn bytes(&self, leg: &Leg) -> usize {
-        leg.places.len() as usize * self.element
-    }
-
-    /// Where in the buffer a message is received, unless it has to be unpacked.
-    fn direct(&self, leg: &Leg) -> Option<usize> {
-        let start = leg.places.as_block().filter(|_| self.disjoint)?;
-        Some(start as usize * self.element)
-    }
-
-    /// Room for the messages that have to be unpacked.
-    fn room(&self, spare: &Arc<Spare>) -> Result<Loan> {
-        let others = self.legs.iter().filter(|leg| leg.rank != self.own);
-        let unpacked = others.filter(|leg| self.direct(leg).is_none());
-        let elements = unpacked.map(|leg| leg.places.len()).sum();
-        room(spare, elements, self.element)
-    }
-
-    /// Where the rank's own leg goes, if it does so without a detour.
-    fn own_start(&self) -> Option<usize> {
-        let lands = self.legs.iter().find(|leg| leg.rank == self.own);
-        lands.and_then(|leg| self.direct(leg))
-    }
-
-    /// Of the legs that go out, the rank's own, if it goes from place to place without a detour; and those that become
-    /// messages.
-    fn own<'b>(&self, out: &'b [Leg]) -> (Option<&'b Leg>, Vec<&'b Leg>) {
-        let direct = self.own_start().is_some();
-        let is_own = |leg: &&Leg| direct && leg.rank == self.own;
-        let others = out.iter().filter(|leg| !is_own(leg)).collect();
-        (out.iter().find(is_own), others)
-    }
-
-    /// Sends what goes out, and takes in all legs.
-    fn carry<C: Sparse>(
-        &self,
-        comm: &C,
-        how: Arrival,
-        going: &Going,
-        aside: &mut [u8],
-        buffer: &mut [u8],
-    ) -> Result<()> {
-        let is_own = |message: &&(usize, &[u8])| message.0 == self.own;
-        let (packed, sends): (Vec<_>, Vec<_>) = going.messages.iter().partition(is_own);
-        let mut targets = self.targets(aside, buffer);
-        match how.parts {
-            true => comm.recv_in_parts(how.tag, &mut targets)?,
-            false => comm.transfer_limited(how.tag, how.flow.limit(), &sends, &mut targets)?,
-        }
-        let mut rest = &aside[..];
-        for leg in self.legs {
-            let came = if leg.rank == self.own {
-                if let Some((start, (out, array))) = self.direct(leg).zip(going.own) {
-                    let place = &mut buffer[start..start + self.bytes(leg)];
-                    pack_places(&out.places, self.element, array, place);
-                }
-                packed.first().map(|(_, bytes)| *bytes)
-            } else if self.direct(leg).is_none() {
-                let (now, later) = rest.split_at(self.bytes(leg));
-                rest = later;
-                Some(now)
-            } else {
-                None
-            };
-            if let Some(bytes) = came {
-                unpack_places(&leg.places, self.element, bytes, buffer);
-            }
-        }
-        Ok(())
-    }
-
-    /// Where the messages of others are received, by rank.
-    fn targets<'b>(&self, aside: &'b mut [u8], buffer: &'b mut [u8]) -> Vec<(usize, &'b mut [u8])> {
-        let others = self.legs.iter().filter(|leg| leg.rank != self.own);
-        let (mut direct, unpacked): (Vec<_>, Vec<_>) =
-            others.partition(|leg| self.direct(leg).is_some());
-        let mut targets = Vec::with_capacity(self.legs.len());
-        let mut rest = aside;
-        for leg in unpacked {
-            let (now, later) = rest.split_at_mut(self.bytes(leg));
-            targets.push((leg.rank, now));
-            rest = later;
-        }
-        direct.sort_by_key(|leg| self.direct(leg));
-        let (mut rest, mut gone) = (buffer, 0);
-        for leg in direct {
-            let skip = self.direct(leg).unwrap_or(0) - gone;
-            let (now, later) = rest.split_at_mut(skip).1.split_at_mut(self.bytes(leg));
-            gone += skip + now.len();
-            targets.push((leg.rank, now));
-            rest = later;
-        }
-        targets.sort_by_key(|(rank, _)| *rank);
-        targets
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,43 +1,47 @@
-//! An open file: its metadata as all ranks see it.
+//! Open files, as all ranks see them.
+//!
+//! Metadata calls run on the I/O tasks that have the file open; [`File::ask`] broadcasts the answer of the first one.
+//! Data of all ranks go through `darray`, or through `whole` if every rank has all of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::darray::{self, Buffer};
+use super::darray::{self, WriteBuffer};
 use super::error::different;
 use super::format::Format;
 use super::{Error, IoSystem, Result, agree, agree_with};
 use crate::comm::{Comm, Sparse};
 
-mod description;
-mod plain;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod var_info;
+mod whole;
 
-pub(super) use description::Description;
 pub use shared::Shared;
+pub(super) use shared::shared_fields;
+pub(super) use var_info::VarInfo;
 
-/// Answers up to so many words travel with the agreement.
+/// Answers of up to this many words are part of the agreement's allreduce.
 const SHORT: usize = 2;
 
 pub struct File<C: Comm> {
     pub(super) system: Arc<IoSystem<C>>,
-    /// On the I/O tasks that have it open.
+    /// `None` on ranks that do not have the file open.
     pub(super) format: Option<Box<dyn Format>>,
-    /// Whether that is every I/O task, or only the first.
+    /// Whether every I/O task has the file open, or only the first.
     pub(super) parallel: bool,
-    /// Whether the library was told that arrays are read piece by piece.
+    /// Whether `begin_pieces` was called for a read.
     pub(super) in_pieces: bool,
     pub(super) read_only: bool,
-    pub(super) buffer: Buffer,
-    known: HashMap<i32, Arc<Description>>,
+    pub(super) buffer: WriteBuffer,
+    known: HashMap<i32, Arc<VarInfo>>,
     frames: HashMap<i32, i32>,
 }
 
 impl<C: Sparse> File<C> {
-    /// `opened`: the file on the I/O tasks that have one, nothing elsewhere. `parallel`: whether all I/O tasks
-    /// have it or only the first. Collective; if it failed anywhere, it is closed again everywhere.
+    /// `opened`: the file, on I/O tasks that have it open. If opening failed on one rank, the others close it again.
+    /// Collective.
     pub fn new(
         system: Arc<IoSystem<C>>,
         opened: Result<Option<Box<dyn Format>>>,
@@ -63,13 +67,13 @@ impl<C: Sparse> File<C> {
             parallel,
             in_pieces: false,
             read_only: false,
-            buffer: Buffer::default(),
+            buffer: WriteBuffer::default(),
             known: HashMap::new(),
             frames: HashMap::new(),
         })
     }
 
-    /// Ends what a task of the file library has begun with `begin_pieces`, if it has. Collective over the I/O tasks.
+    /// Ends a read in pieces, if one was begun. Collective over the I/O tasks.
     pub(super) fn end_pieces(&mut self) -> Result<()> {
         match &mut self.format {
             Some(format) if std::mem::take(&mut self.in_pieces) => format.end_pieces(),
@@ -77,19 +81,18 @@ impl<C: Sparse> File<C> {
         }
     }
 
-    /// From now on arrays cannot be written.
     pub fn forbid_writing(&mut self) {
         self.read_only = true;
     }
 
-    /// Makes a call on the file where it is open and tells all ranks the first I/O task's answer.
+    /// Makes a call on the I/O tasks that have the file open; returns the answer of the first one on all ranks.
+    /// Collective.
     pub fn ask<T: Shared>(&mut self, call: impl FnOnce(&mut dyn Format) -> Result<T>) -> Result<T> {
         self.ask_same("", Ok(((), 0)), |format, ()| call(format))
     }
 
-    /// As [`File::ask`] with arguments that each rank has checked for itself, and a digest of them: an error on all
-    /// ranks unless all have found them right and give the same. The call is made before that is known, so it must
-    /// not change the file.
+    /// As [`File::ask`] with arguments that each rank has checked, and a digest of them: an error on all ranks unless all
+    /// arguments are valid and equal. The call runs before that is known, so it must not change the file.
     pub fn ask_same<A, T: Shared>(
         &mut self,
         what: &str,
@@ -101,16 +104,16 @@ impl<C: Sparse> File<C> {
             Some(format) => call(&mut **format, given).map(Some),
             None => Ok(None),
         });
-        tell(&self.system, own, what, digest)
+        share(&self.system, own, what, digest)
     }
 
-    /// What is to be known of variables, each asked for once. Collective where one is not known yet.
-    pub(super) fn describe(&mut self, vars: &[i32]) -> Result<Vec<Arc<Description>>> {
+    /// Looks variables up, each only once. Collective if one is not known yet.
+    pub(super) fn describe(&mut self, vars: &[i32]) -> Result<Vec<Arc<VarInfo>>> {
         let is_unknown = |var: &i32| !self.known.contains_key(var);
         let unknown: Vec<i32> = vars.iter().copied().filter(is_unknown).collect();
         if !unknown.is_empty() {
             let look_up = |format: &mut dyn Format| -> Result<Vec<_>> {
-                let each = unknown.iter().map(|v| Description::look_up(format, *v));
+                let each = unknown.iter().map(|v| VarInfo::look_up(format, *v));
                 each.collect()
             };
             let found = self.ask(look_up)?.into_iter().map(Arc::new);
@@ -119,7 +122,7 @@ impl<C: Sparse> File<C> {
         Ok(vars.iter().map(|var| self.known[var].clone()).collect())
     }
 
-    /// Forgets what is known of variables: a fill value was changed.
+    /// Discards what is known of variables, after a change of metadata.
     pub fn forget(&mut self) {
         self.known.clear();
     }
@@ -138,32 +141,32 @@ impl<C: Sparse> File<C> {
         self.frames.get(&var).copied().unwrap_or(-1)
     }
 
-    /// How many bytes a rank may buffer of this file, instead of [`darray::set_buffer_limit`].
+    /// Sets how many bytes a rank may buffer of this file, in place of [`darray::set_buffer_limit`].
     pub fn limit_buffer(&mut self, bytes: u64) {
         self.buffer.limit = Some(bytes);
     }
 
-    /// Writes what is buffered, then lets the metadata be changed. Collective.
+    /// Flushes, then enters define mode. Collective.
     pub fn redef(&mut self) -> Result<()> {
         darray::flush(self)?;
         self.forget();
         self.ask(|format| format.redef())
     }
 
-    /// Ends what `redef` or the creation of the file began. Collective.
+    /// Leaves define mode. Collective.
     pub fn enddef(&mut self) -> Result<()> {
         self.forget();
         self.ask(|format| format.enddef())
     }
 
-    /// Writes what is buffered and lets the library write its own buffers. Collective.
+    /// Flushes, then syncs the file. Collective.
     pub fn sync(&mut self) -> Result<()> {
         let written = darray::write_out(self);
         let synced = self.format.as_mut().map_or(Ok(()), |format| format.sync());
         agree(&self.system.comm, written.and(synced))
     }
 
-    /// Writes what is buffered first. The file is gone even if that fails. Collective.
+    /// Flushes, then closes the file even if that failed. Collective.
     pub fn close(mut self) -> Result<()> {
         let written = darray::write_out(&mut self);
         let closed = self.format.take().map_or(Ok(()), |format| format.close());
@@ -171,12 +174,12 @@ impl<C: Sparse> File<C> {
     }
 }
 
-/// A file that is not open everywhere where it should be. Closing it would wait for the other I/O tasks for
-/// ever unless all have it, so that it is rather left open.
+/// Disposes of a file that some I/O task could not open. Closing is collective: unless all tasks have the file open, it
+/// would wait forever, so we leak it.
 fn give_up(format: Option<Box<dyn Format>>, closable: bool) {
     match format {
         Some(format) if closable => {
-            // The caller learns why the file could not be opened; that is the more useful error.
+            // The reason why opening failed is the more useful error.
             let _ = format.close();
         }
         Some(format) => std::mem::forget(format),
@@ -184,24 +187,24 @@ fn give_up(format: Option<Box<dyn Format>>, closable: bool) {
     }
 }
 
-/// The first I/O task's answer on all ranks; an error of any rank is everybody's, and so are different digests of
-/// `what` was asked for. Collective.
-fn tell<C: Comm, T: Shared>(
+/// Returns the first I/O task's answer on all ranks, or an error if one rank failed or the digests of their arguments,
+/// called `what`, differ. Collective.
+fn share<C: Comm, T: Shared>(
     system: &IoSystem<C>,
     own: Result<Option<T>>,
     what: &str,
     digest: u64,
 ) -> Result<T> {
     let comm = &system.comm;
-    let speaks = comm.rank() == system.io_root();
+    let answers = comm.rank() == system.io_root();
     let mut bytes = Vec::new();
-    if let (true, Ok(Some(answer))) = (speaks, &own) {
+    if let (true, Ok(Some(answer))) = (answers, &own) {
         answer.put(&mut bytes);
     }
-    // The least is that of the rank that speaks, for the others give the most.
+    // The other ranks give the maximum, so the min-reduction yields the words of the one that answers.
     let mut words = [u64::MAX; SHORT + 3];
     (words[SHORT + 1], words[SHORT + 2]) = (digest, !digest);
-    if speaks {
+    if answers {
         words[0] = bytes.len() as u64;
         let chunks = bytes.chunks(8).zip(&mut words[1..=SHORT]);
         chunks.for_each(|(chunk, word)| *word = word_of(chunk));
@@ -222,7 +225,7 @@ fn tell<C: Comm, T: Shared>(
         bytes.truncate(length);
     }
     let told = match own {
-        Some(answer) if speaks => Some(answer),
+        Some(answer) if answers => Some(answer),
         _ => T::take(&mut &bytes[..]),
     };
     told.ok_or_else(|| Error::Comm("the answer of the first I/O task is incomplete".into()))

@@ -1,21 +1,20 @@
 //! The groups of the subset rearranger: each I/O task and the ranks it serves.
 //!
-//! All groups are of the same size to within one. The ranks that are no I/O tasks are dealt out in their
-//! order, so that a group lies around its I/O task as far as equal sizes allow. Nothing here grows with the
-//! number of ranks, only with that of I/O tasks.
+//! All groups have the same size, to within one. Ranks that are no I/O tasks are distributed in their order, so that a
+//! group lies around its I/O task as far as equal sizes allow. Memory grows with the number of I/O tasks, not of ranks.
 
 use std::ops::Range;
 
-pub struct Groups {
+pub(super) struct Groups {
     /// Ranks of the I/O tasks in ascending order, and which I/O task each is.
     tasks: Vec<(usize, usize)>,
-    /// Where each I/O task is in that order.
+    /// The position of each I/O task in that order.
     places: Vec<usize>,
     size: usize,
 }
 
 impl Groups {
-    pub fn new(size: usize, io_ranks: &[usize]) -> Self {
+    pub(super) fn new(size: usize, io_ranks: &[usize]) -> Self {
         let mut tasks: Vec<_> = io_ranks.iter().copied().zip(0..).collect();
         tasks.sort_unstable();
         let mut places = vec![0; tasks.len()];
@@ -30,7 +29,7 @@ impl Groups {
     }
 
     /// The I/O task that serves a rank.
-    pub fn task_of(&self, rank: usize) -> usize {
+    pub(super) fn task_of(&self, rank: usize) -> usize {
         let before = self.tasks.partition_point(|(io, _)| *io < rank);
         if let Some(&(io, task)) = self.tasks.get(before) {
             if io == rank {
@@ -43,14 +42,14 @@ impl Groups {
         self.tasks[group].1
     }
 
-    pub fn is_task(&self, rank: usize) -> bool {
+    pub(super) fn is_task(&self, rank: usize) -> bool {
         self.tasks
             .binary_search_by_key(&rank, |(io, _)| *io)
             .is_ok()
     }
 
     /// The ranks that an I/O task serves, itself among them, in ascending order.
-    pub fn members(&self, task: usize) -> Vec<usize> {
+    pub(super) fn members(&self, task: usize) -> Vec<usize> {
         let group = self.places[task];
         let others = self.others(group).map(|place| self.other(place));
         let mut members: Vec<_> = others.chain([self.tasks[group].0]).collect();
@@ -58,7 +57,7 @@ impl Groups {
         members
     }
 
-    /// Which of the ranks that are no I/O tasks belong to the group of the I/O task that is so far on.
+    /// Which of the ranks that are no I/O tasks belong to a group.
     fn others(&self, group: usize) -> Range<usize> {
         let groups = self.tasks.len();
         let others = self.size - groups;
@@ -67,14 +66,14 @@ impl Groups {
         end(group)..end(group + 1)
     }
 
-    /// A rank that is no I/O task, by its place among those.
+    /// The rank of the `place`-th rank that is no I/O task.
     fn other(&self, place: usize) -> usize {
         let tasks = &self.tasks;
         place + partition_point(tasks.len(), |index| tasks[index].0 - index <= place)
     }
 }
 
-/// The first number up to `end` for which `before` does not hold any more.
+/// The first number up to `end` for which `before` does not hold.
 fn partition_point(end: usize, before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, end);
     while low < high {

@@ -1,16 +1,16 @@
-//! An I/O system: a communicator, some of whose ranks do the reading and writing.
+//! I/O systems: a communicator, and those of its ranks that write and read files, the I/O tasks.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::cache::Cache;
+use super::cache::PlanCache;
 use super::groups::Groups;
-use super::memory::Spare;
 use super::plan::Rearranger;
+use super::pool::BufferPool;
 use super::{Error, Result, agree};
 use crate::comm::{Comm, Limit};
 
-/// Where the I/O tasks sit among the ranks.
+/// Which ranks are I/O tasks.
 #[derive(Clone, Copy, Debug, Hash)]
 pub struct Placement {
     pub tasks: i64,
@@ -18,12 +18,12 @@ pub struct Placement {
     pub base: i64,
 }
 
-/// How many messages may be under way at once in one direction, and whether a sender waits to be asked.
+/// Flow control of one direction: how many messages may be under way, and whether a sender waits for a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowControl {
     pub handshake: bool,
     pub nonblocking: bool,
-    /// `None`: as many as there are.
+    /// `None`: no limit.
     pub pending: Option<usize>,
 }
 
@@ -60,25 +60,25 @@ pub struct Flow {
 pub struct IoSystem<C: Comm> {
     /// All ranks.
     pub comm: C,
-    /// The I/O tasks alone, on those that are one.
+    /// The I/O tasks alone; `None` on other ranks.
     pub io: Option<C>,
     /// The rank in `comm` of each I/O task.
     pub io_ranks: Vec<usize>,
-    /// What a decomposition gets that does not ask for another.
+    /// The default of decompositions.
     pub rearranger: Rearranger,
     flow: Mutex<Flow>,
-    pub groups: Groups,
-    pub(super) plans: Mutex<Cache>,
-    /// How many decompositions were asked for: the same on all ranks.
+    pub(super) groups: Groups,
+    pub(super) plans: Mutex<PlanCache>,
+    /// How many decompositions were made: the same on all ranks.
     pub(super) decomps: AtomicU64,
-    pub(super) spare: Arc<Spare>,
+    pub(super) pool: Arc<BufferPool>,
 }
 
 impl<C: Comm> IoSystem<C> {
-    /// Collective over `comm`, of which a copy is kept.
+    /// Duplicates `comm`. Collective over it.
     pub fn new(comm: &C, placement: Placement, rearranger: Rearranger) -> Result<Self> {
         let io_ranks = agree(comm, io_ranks(comm.size(), placement))?;
-        // Messages of different I/O systems must not meet.
+        // A duplicate, so that messages of different I/O systems cannot match.
         let copy = comm.split(Some(0), comm.rank() as i32)?;
         let comm = copy.ok_or(Error::Comm("no copy of the communicator was made".into()))?;
         let own = io_ranks.iter().position(|rank| *rank == comm.rank());
@@ -93,18 +93,17 @@ impl<C: Comm> IoSystem<C> {
             groups,
             plans: Mutex::default(),
             decomps: AtomicU64::new(0),
-            spare: Arc::default(),
+            pool: Arc::default(),
         })
     }
 
-    /// Gives back the memory of plans that no decomposition uses any more, but for some. To be called when a
-    /// decomposition has gone. Local.
+    /// Frees unused plans, except for the few that the cache keeps. To be called after a decomposition is freed. Local.
     pub fn forget_plans(&self) {
         self.plans().trim();
     }
 
-    /// Never held while ranks talk to each other.
-    pub(super) fn plans(&self) -> MutexGuard<'_, Cache> {
+    /// Must not be held during communication.
+    pub(super) fn plans(&self) -> MutexGuard<'_, PlanCache> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,17 +111,17 @@ impl<C: Comm> IoSystem<C> {
         *self.flow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be the same on all ranks: a sender that waits to be asked waits for ever for a receiver that does not ask.
+    /// Must be the same on all ranks: with handshakes only on one side, a sender waits forever.
     pub fn set_flow(&self, flow: Flow) {
         *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = flow;
     }
 
-    /// The number of this rank among the I/O tasks.
+    /// The index of this rank among the I/O tasks.
     pub fn io_rank(&self) -> Option<usize> {
         self.io.as_ref().map(Comm::rank)
     }
 
-    /// The first I/O task: it speaks for all where one answer is enough.
+    /// The rank of the first I/O task, which answers for all of them if one answer is enough.
     pub fn io_root(&self) -> usize {
         self.io_ranks[0]
     }

@@ -1,8 +1,8 @@
-//! The types of data that arrays and variables have.
+//! The types of data in arrays and variables.
 
 use super::{Error, Result};
 
-/// A type of the netCDF formats; its value is its number in all of PIO's APIs.
+/// A type of the netCDF formats, with its number there and in PIO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Kind {
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// What netCDF fills this type with unless told otherwise.
+    /// As NC_FILL_...
     pub fn default_fill(self) -> Vec<u8> {
         const REAL: f64 = 9.969_209_968_386_869e36;
         match self {

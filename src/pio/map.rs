@@ -1,32 +1,34 @@
-//! The map of one rank: where in the global array each of its elements belongs.
+//! The map of one rank: the offset in the global array of each of its elements.
 //!
-//! Whatever the order of the map, elements travel in the order of the global array. So a map is kept as two
-//! sequences of the same length without the holes: the places in the global array in ascending order, and the
-//! places in the rank's own array that they belong to. A map that ascends is taken as it comes; any other is
-//! put into order, as far as the rearranger needs it.
+//! Elements are sent in the order of the global array, whatever the order of the map. So a map is kept as two sequences
+//! of the same length, without holes: ascending offsets in the global array, and the offsets in the rank's own array
+//! that belong to them. An ascending map is used as it is; any other is sorted, as far as the rearranger needs it.
 
 use std::ops::Range;
 
-use super::cells::{Refused, arrange};
 use super::sequence::{Builder, Run, Sequence};
 use super::{Error, Result};
+use buckets::{SortError, arrange};
+
+mod buckets;
 
 #[derive(Debug, Default)]
-pub struct Map {
+pub(super) struct Map {
     /// Entries, holes included.
-    pub length: usize,
-    /// From 0, in order.
-    pub globals: Sequence,
-    pub locals: Sequence,
+    pub(super) length: usize,
+    /// Offsets in the global array, counted from 0, in order.
+    pub(super) globals: Sequence,
+    pub(super) locals: Sequence,
 }
 
 impl Map {
-    /// `entries` are offsets from 1 into an array of `total` elements; 0 is a hole.
-    pub fn new(entries: &[i64], total: u64, rank: usize) -> Result<Self> {
+    #[cfg(test)]
+    pub(super) fn new(entries: &[i64], total: u64, rank: usize) -> Result<Self> {
         Self::sorted_within(entries, total, rank, |_| true)
     }
 
-    /// As [`Map::new`], but parts of the array for which `sorted` does not hold need not be in order by themselves.
+    /// `entries` are offsets into an array of `total` elements, counted from 1; 0 is a hole. The map is sorted, but not
+    /// necessarily within parts of the array for which `sorted` does not hold.
     pub(super) fn sorted_within(
         entries: &[i64],
         total: u64,
@@ -44,28 +46,28 @@ impl Map {
                 globals,
                 locals,
             }),
-            Err(Refused::Bounds(position)) => Err(Error::Bounds {
+            Err(SortError::Bounds(position)) => Err(Error::Bounds {
                 rank,
                 position: position as u64,
                 value: entries[position],
                 total,
             }),
-            Err(Refused::Memory) => Err(Error::Memory(16 * entries.len() as u64)),
+            Err(SortError::Memory) => Err(Error::Memory(16 * entries.len() as u64)),
         }
     }
 
-    /// As [`Map::new`] for a map that ascends and has a pattern; soon nothing for any other.
+    /// The map, if it ascends and is regular; gives up early on any other.
     pub(super) fn regular(entries: &[i64], total: u64) -> Option<Self> {
         const FEW: usize = 64;
         Self::ascending(entries, total, FEW).ok().flatten()
     }
 
-    /// `None` if the entries do not ascend, or begin with more than `few` progressions that are short.
+    /// `None` if the entries do not ascend, or begin with more than `few` short progressions.
     fn ascending(
         entries: &[i64],
         total: u64,
         few: usize,
-    ) -> std::result::Result<Option<Self>, Refused> {
+    ) -> std::result::Result<Option<Self>, SortError> {
         const SHORT: usize = 16;
         let (mut globals, mut locals) = (Builder::default(), Builder::default());
         let (mut position, mut last, mut progressions) = (0, 0, 0);
@@ -77,7 +79,7 @@ impl Map {
             }
             let (step, length) = progression(&entries[position..]);
             check(first, step, length, total)
-                .map_err(|offset| Refused::Bounds(position + offset))?;
+                .map_err(|offset| SortError::Bounds(position + offset))?;
             progressions += 1;
             if first < last || progressions > few.saturating_add(position / SHORT) {
                 return Ok(None);
@@ -94,12 +96,11 @@ impl Map {
         }
         Ok(Some(Self {
             length: entries.len(),
-            globals: globals.finish().map_err(|_| Refused::Memory)?,
-            locals: locals.finish().map_err(|_| Refused::Memory)?,
+            globals: globals.finish().map_err(|_| SortError::Memory)?,
+            locals: locals.finish().map_err(|_| SortError::Memory)?,
         }))
     }
 
-    /// As it was given.
     #[cfg(test)]
     pub(super) fn entries(&self) -> Vec<i64> {
         let mut entries = vec![0; self.length];
@@ -110,8 +111,8 @@ impl Map {
     }
 }
 
-/// The longest ascending progression that the entries begin with: its step and how many there are. A short
-/// one with gaps is not worth it, and its second entry may be better with the third.
+/// The longest ascending arithmetic progression at the beginning: its step and length. A short one with gaps does not
+/// pay: its second entry may begin a better one.
 fn progression(entries: &[i64]) -> (i64, usize) {
     const WORTHWHILE: usize = 8;
     let step = match entries {
@@ -130,7 +131,7 @@ fn stretch(entries: &[i64], step: i64) -> usize {
     let first = entries[0];
     let goes_on = |at: usize, entry: i64| entry.wrapping_sub(first) == step.wrapping_mul(at as i64);
     let mut length = 1;
-    // Without a way out in the middle, a group of entries is compared in a few instructions.
+    // Without a branch in the middle, the compiler vectorizes the comparison of a group.
     for group in entries[1..].chunks_exact(AT_ONCE) {
         let all = group.iter().enumerate();
         if !all.fold(true, |all, (at, entry)| all & goes_on(length + at, *entry)) {
@@ -145,7 +146,7 @@ fn stretch(entries: &[i64], step: i64) -> usize {
             .count()
 }
 
-/// Fails with how far the first entry out of bounds is.
+/// Fails with the index of the first entry out of bounds.
 fn check(first: i64, step: i64, length: usize, total: u64) -> std::result::Result<(), usize> {
     if first < 1 || first as u64 > total {
         return Err(0);

@@ -1,24 +1,25 @@
 //! Maps as text files, as upstream writes and reads them.
 //!
 //! `version 2001 npes <ranks> ndims <dimensions>`, a line with the lengths of the dimensions, then for each rank a
-//! line `<rank> <length>` and one with its map; what follows is for people. Only rank 0 touches the file; the
-//! others send and receive their maps in pieces.
+//! line `<rank> <length>` and one with its map; the rest is ignored. Only rank 0 accesses the file; the others send and
+//! receive their maps in pieces.
 
 use std::path::Path;
 
-use super::{Error, Result, agree};
+use super::{Error, Result, agree, alloc};
 use crate::comm::{Comm, Tag};
 use crate::storage::file::{open_read, read_full};
 use crate::storage::{self, Draft};
+use crate::wire;
 
 mod words;
 use words::Words;
 
 const VERSION: i64 = 2001;
 const TAG: Tag = 7120;
-/// Entries of a map that travel at once.
+/// Entries of a map in one message.
 const PIECE: usize = 1 << 16;
-/// Told to a rank instead of a number of entries.
+/// Sent in place of a number of entries when rank 0 has failed.
 const GIVE_UP: u64 = u64::MAX;
 
 /// A map of one rank and the array it is for.
@@ -28,7 +29,7 @@ pub struct TextMap {
     pub map: Vec<i64>,
 }
 
-/// What differs between files of the two upstreams; both read both.
+/// The form of the file; each upstream reads both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Ncar,
@@ -38,7 +39,7 @@ pub enum Style {
     },
 }
 
-/// Writes the maps of all ranks. The file changes at once or not at all. Collective.
+/// Writes the maps of all ranks. The file is replaced atomically. Collective.
 pub fn write<C: Comm>(
     comm: &C,
     path: &Path,
@@ -53,7 +54,7 @@ pub fn write<C: Comm>(
     agree(comm, outcome)
 }
 
-/// On rank 0. The others are served to the end even if nothing can be written any more.
+/// On rank 0. After a failure it still answers the other ranks.
 fn write_all<C: Comm>(
     comm: &C,
     path: &Path,
@@ -118,7 +119,7 @@ fn line(map: &[i64]) -> String {
     text
 }
 
-/// Asks a rank for its map, so that only one map is under way at a time, and writes it.
+/// Asks a rank for its map and writes it: only one map is under way at a time.
 fn receive_map<C: Comm>(
     comm: &C,
     rank: usize,
@@ -126,11 +127,11 @@ fn receive_map<C: Comm>(
     put: &mut impl FnMut(&[u8]) -> bool,
 ) -> Result<()> {
     let wanted = put(b"");
-    tell(comm, rank, u64::from(wanted))?;
+    send_number(comm, rank, u64::from(wanted))?;
     if !wanted {
         return Ok(());
     }
-    let mut left = hear(comm, rank)?;
+    let mut left = receive_number(comm, rank)?;
     put(format!("{rank} {left}\n").as_bytes());
     if left == 0 && style != Style::Ncar {
         return Ok(());
@@ -145,19 +146,19 @@ fn receive_map<C: Comm>(
 }
 
 fn send_map<C: Comm>(comm: &C, map: &[i64]) -> Result<()> {
-    if hear(comm, 0)? == 0 {
+    if receive_number(comm, 0)? == 0 {
         return Ok(());
     }
-    tell(comm, 0, map.len() as u64)?;
+    send_number(comm, 0, map.len() as u64)?;
     map.chunks(PIECE)
         .try_for_each(|piece| send_entries(comm, 0, piece))
 }
 
-fn tell<C: Comm>(comm: &C, to: usize, number: u64) -> Result<()> {
+fn send_number<C: Comm>(comm: &C, to: usize, number: u64) -> Result<()> {
     Ok(comm.send(to, TAG, &number.to_le_bytes())?)
 }
 
-fn hear<C: Comm>(comm: &C, from: usize) -> Result<u64> {
+fn receive_number<C: Comm>(comm: &C, from: usize) -> Result<u64> {
     let mut number = [0; 8];
     comm.recv(from, TAG, &mut number)?;
     Ok(u64::from_le_bytes(number))
@@ -171,45 +172,40 @@ fn send_entries<C: Comm>(comm: &C, to: usize, entries: &[i64]) -> Result<()> {
 fn receive_entries<C: Comm>(comm: &C, from: usize, entries: usize) -> Result<Vec<i64>> {
     let mut bytes = vec![0; 8 * entries];
     comm.recv(from, TAG, &mut bytes)?;
-    Ok(numbers(&bytes).collect())
+    Ok(wire::numbers(&bytes).map(|entry| entry as i64).collect())
 }
 
-fn numbers(bytes: &[u8]) -> impl Iterator<Item = i64> {
-    let words = bytes.chunks_exact(8);
-    words.map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
-}
-
-/// Reads the map of every rank. There may be more ranks than the file has: those get none. Collective.
+/// Reads the map of every rank; ranks that the file does not have get an empty one. Collective.
 pub fn read<C: Comm>(comm: &C, path: &Path) -> Result<TextMap> {
     let opened = match comm.rank() {
-        0 => Reader::open(path, comm.size()).map(Some),
+        0 => MapReader::open(path, comm.size()).map(Some),
         _ => Ok(None),
     };
     let mut reader = agree(comm, opened)?;
     let dims = share_dims(comm, reader.as_ref())?;
     let map = match &mut reader {
-        Some(reader) => reader.deal(comm),
+        Some(reader) => reader.send_all(comm),
         None => take_map(comm),
     };
     let map = agree(comm, map)?;
     Ok(TextMap { dims, map })
 }
 
-fn share_dims<C: Comm>(comm: &C, reader: Option<&Reader>) -> Result<Vec<u64>> {
+fn share_dims<C: Comm>(comm: &C, reader: Option<&MapReader>) -> Result<Vec<u64>> {
     let dims = reader.map(|reader| &reader.dims[..]).unwrap_or_default();
-    let mut length = (dims.len() as u64).to_le_bytes();
-    comm.bcast(0, &mut length)?;
-    let mut bytes: Vec<u8> = dims.iter().flat_map(|dim| dim.to_le_bytes()).collect();
-    bytes.resize(8 * u64::from_le_bytes(length) as usize, 0);
+    let length = wire::bcast_u64(comm, 0, dims.len() as u64)?;
+    let mut bytes = Vec::new();
+    wire::put(&mut bytes, dims);
+    bytes.resize(8 * length as usize, 0);
     comm.bcast(0, &mut bytes)?;
-    Ok(numbers(&bytes).map(|dim| dim as u64).collect())
+    Ok(wire::numbers(&bytes).collect())
 }
 
-/// Takes what [`Reader::deal`] sends to this rank, to the end even if there is no room for it.
+/// Receives what [`MapReader::send_all`] sends, to the end even if memory runs out.
 fn take_map<C: Comm>(comm: &C) -> Result<Vec<i64>> {
     let mut map = Ok(Vec::new());
     loop {
-        match hear(comm, 0)? {
+        match receive_number(comm, 0)? {
             0 => return map,
             GIVE_UP => return Err(Error::Invalid("the file has no map for this rank".into())),
             entries => {
@@ -221,23 +217,21 @@ fn take_map<C: Comm>(comm: &C) -> Result<Vec<i64>> {
 }
 
 fn append(mut map: Vec<i64>, piece: &[i64]) -> Result<Vec<i64>> {
-    match map.try_reserve(piece.len()) {
-        Ok(()) => map.extend_from_slice(piece),
-        Err(_) => return Err(Error::Memory(8 * (map.len() + piece.len()) as u64)),
-    }
+    alloc::grow(&mut map, piece.len())?;
+    map.extend_from_slice(piece);
     Ok(map)
 }
 
-/// The file on rank 0, behind its header.
-struct Reader {
+/// The file on rank 0, after its header.
+struct MapReader {
     words: Words,
     ranks: usize,
     dims: Vec<u64>,
     total: u64,
 }
 
-impl Reader {
-    fn open(path: &Path, most: usize) -> Result<Reader> {
+impl MapReader {
+    fn open(path: &Path, most: usize) -> Result<MapReader> {
         let error = |error: storage::Error| storage_error(path, &error);
         let fd = open_read(path).map_err(error)?;
         let name = path.display().to_string();
@@ -252,7 +246,7 @@ impl Reader {
     }
 
     /// Reads the header of a file for at most so many ranks.
-    fn begin(mut words: Words, most: usize) -> Result<Reader> {
+    fn begin(mut words: Words, most: usize) -> Result<MapReader> {
         words.expect("version")?;
         words.number_in("the version", VERSION..=VERSION)?;
         words.expect("npes")?;
@@ -269,7 +263,7 @@ impl Reader {
                 .filter(|t| *t <= i64::MAX as u64);
             total = product.ok_or_else(|| words.complaint("the array is too large"))?;
         }
-        Ok(Reader {
+        Ok(MapReader {
             words,
             ranks: ranks as usize,
             dims,
@@ -277,8 +271,8 @@ impl Reader {
         })
     }
 
-    /// Gives every rank its map, in pieces, and returns that of rank 0. Every rank hears an end.
-    fn deal<C: Comm>(&mut self, comm: &C) -> Result<Vec<i64>> {
+    /// Sends every rank its map, in pieces and with an end mark, and returns that of rank 0.
+    fn send_all<C: Comm>(&mut self, comm: &C) -> Result<Vec<i64>> {
         let mut own = Ok(Vec::new());
         let mut outcome = Ok(());
         for rank in 0..comm.size() {
@@ -288,20 +282,20 @@ impl Reader {
                     own = kept.and_then(|map| append(map, piece));
                     return Ok(());
                 }
-                tell(comm, rank, piece.len() as u64)?;
+                send_number(comm, rank, piece.len() as u64)?;
                 send_entries(comm, rank, piece)
             };
             if outcome.is_ok() && rank < self.ranks {
                 outcome = self.read_map(rank, &mut give);
             }
             if rank > 0 {
-                tell(comm, rank, if outcome.is_ok() { 0 } else { GIVE_UP })?;
+                send_number(comm, rank, if outcome.is_ok() { 0 } else { GIVE_UP })?;
             }
         }
         outcome.and(own)
     }
 
-    /// Reads the map of one rank; `take` gets the pieces, none of which is empty.
+    /// Reads the map of one rank; `take` gets its pieces, none of them empty.
     fn read_map(&mut self, rank: usize, take: &mut impl FnMut(&[i64]) -> Result<()>) -> Result<()> {
         let number = rank as i64;
         self.words

@@ -1,27 +1,33 @@
-//! PIO: arrays spread over many ranks, written and read by a few of them, the I/O tasks.
+//! PIO: arrays distributed over many ranks, written to and read from files by a few of them, the I/O tasks.
 //!
-//! A rank describes what it holds with a *map*: for each of its elements the place in the global array, or
-//! nothing for a hole. `decomp` turns the maps of all ranks into a [`Plan`]: who sends what to whom, computed
-//! once, kept as runs and strides ([`sequence`]), shared by all decompositions that are the same. Two
-//! rearrangers decide what an I/O task holds:
+//! A rank describes its part of an array with a *map*: for each local element its offset in the global array, or 0 for
+//! a hole. `decomp` turns the maps of all ranks into a *plan*: who sends which elements to whom. A plan is computed once
+//! and shared by equal decompositions (`cache`). Two rearrangers decide which elements an I/O task holds:
 //!
-//! - box (`blocks`): one contiguous block of the global array, whoever its elements come from;
-//! - subset (`groups`, `merge`): the elements of the task's own group of ranks, in global order. Where these
-//!   are many small regions, or leave holes, a second plan among the I/O tasks alone makes blocks of them
-//!   before they reach the file.
+//! - box: one contiguous block of the global array, whichever ranks its elements come from;
+//! - subset: the elements of the task's own group of ranks, in global order. If these form many small regions, or leave
+//!   holes, a second exchange among the I/O tasks makes blocks of them before they reach the file.
 //!
-//! `exchange` moves data along a plan. `file` is an open file: its metadata, its variables' frames; `darray`
-//! writes (through a buffer on the ranks that hold the data) and reads distributed arrays. `format` is what
-//! the file libraries can do; on a rank that is no I/O task nothing of a file is open.
+//! From the outside in:
 //!
-//! Every function that talks to others is called by all ranks of the I/O system and ends with one verdict on
-//! all of them ([`agree`]). A rank that fails locally says so there, before anybody waits for its data.
+//! | module | what it holds |
+//! |---|---|
+//! | `iosystem`, `groups` | the ranks, the I/O tasks among them, and the group of each (subset) |
+//! | `decomp`, `cache`, `plan` | PIOc_InitDecomp: specification and map → plan |
+//! | `map`, `sequence`, `regions` | offsets as runs and strides; hyperslabs for the file libraries |
+//! | `file` | an open file: metadata, variables that all ranks have whole |
+//! | `darray` | PIOc_write_darray (buffered until sync or close) and PIOc_read_darray |
+//! | `exchange`, `packing` | moves elements along a plan, to the I/O tasks and back |
+//! | `format` | calls PnetCDF and netCDF, on the I/O tasks only |
+//! | `decomp_file`, `map_file` | decompositions as netCDF files, maps as text files |
+//! | `alloc`, `pool` | allocation that may fail; buffers that the next transfer reuses |
+//!
+//! Functions marked *Collective* are called by all ranks of the I/O system and return one verdict on all of them
+//! ([`agree`]). A rank that fails before such an agreement takes part in it with its error, so that nobody waits for it.
 
-pub mod blocks;
+mod alloc;
 mod cache;
-mod cells;
 mod convert;
-mod coverage;
 pub mod darray;
 pub mod decomp;
 pub mod decomp_file;
@@ -29,21 +35,18 @@ pub mod error;
 pub mod exchange;
 pub mod file;
 pub mod format;
-pub mod groups;
+mod groups;
 pub mod iosystem;
 mod kind;
-pub mod map;
+mod map;
 pub mod map_file;
-mod memory;
-mod merge;
 mod packing;
-pub mod plan;
-mod planning;
+mod plan;
+mod pool;
 mod regions;
-mod route;
-pub mod sequence;
+mod sequence;
 
-pub use decomp::{Decomp, Layout, Outside};
+pub use decomp::{Decomp, DecompSpec, Outside};
 pub use error::{Error, Result, agree, agree_same, agree_with};
 pub use file::File;
 pub use iosystem::{IoSystem, Placement};

@@ -1,63 +1,78 @@
-//! Copying of elements between an array and the order of a sequence of its places.
+//! Copies elements between an array and the order of a sequence of places in it.
+//!
+//! These are PIO's inner loops: elements have a constant size, and nothing in a loop is checked for overflow. Places lie
+//! within the array, since plans are checked when they are made; an index that did not would still panic.
 
-use super::sequence::{Cursor, Form, List, Run, Sequence};
+use std::ops::Range;
 
-/// Takes the elements at `places` of an array, one after the other.
+use super::sequence::{Form, Numbers, Run, RunCursor, Sequence};
+
+macro_rules! sized {
+    ($element:expr, $function:ident($($argument:expr),*)) => {
+        match $element {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            _ => $function::<8>($($argument),*),
+        }
+    };
+}
+
+/// Copies the elements at `places` of an array to `packed`, one after the other.
 pub(super) fn pack(places: &Sequence, element: usize, array: &[u8], packed: &mut [u8]) {
-    match element {
-        1 => pack_sized::<1>(places, array, packed),
-        2 => pack_sized::<2>(places, array, packed),
-        4 => pack_sized::<4>(places, array, packed),
-        _ => pack_sized::<8>(places, array, packed),
-    }
+    sized!(element, pack_sized(places, array, packed))
 }
 
-/// Puts elements that follow each other to `places` of an array.
+/// Copies the elements of `packed` to `places` of an array.
 pub(super) fn unpack(places: &Sequence, element: usize, packed: &[u8], array: &mut [u8]) {
-    match element {
-        1 => unpack_sized::<1>(places, packed, array),
-        2 => unpack_sized::<2>(places, packed, array),
-        4 => unpack_sized::<4>(places, packed, array),
-        _ => unpack_sized::<8>(places, packed, array),
-    }
+    let mut cursor = places.cursor();
+    unpack_next(&mut cursor, places.len(), element, packed, 0, array)
 }
 
-/// As [`unpack`] to the next `count` places of an array, of which `piece` is what lies from `start` on.
+/// As [`unpack`] for the next `count` places; `piece` is the part of the array that begins at element `start`.
 pub(super) fn unpack_next(
-    places: &mut Cursor,
+    places: &mut RunCursor,
     count: u64,
     element: usize,
     packed: &[u8],
     start: u64,
     piece: &mut [u8],
 ) {
-    match element {
-        1 => unpack_next_sized::<1>(places, count, packed, start, piece),
-        2 => unpack_next_sized::<2>(places, count, packed, start, piece),
-        4 => unpack_next_sized::<4>(places, count, packed, start, piece),
-        _ => unpack_next_sized::<8>(places, count, packed, start, piece),
-    }
+    sized!(element, unpack_sized(places, count, packed, start, piece))
 }
 
-/// Takes the elements at the next places below `end` of an array, of which `piece` is what lies from `start` on. Returns
-/// how many bytes they are.
+/// As [`pack`] for the next places below `end`; `piece` is the part of the array from `start` to `end`. Returns the
+/// number of bytes packed.
 pub(super) fn pack_below(
-    places: &mut Cursor,
+    places: &mut RunCursor,
     (start, end): (u64, u64),
     element: usize,
     piece: &[u8],
     packed: &mut [u8],
 ) -> usize {
-    match element {
-        1 => pack_below_sized::<1>(places, (start, end), piece, packed),
-        2 => pack_below_sized::<2>(places, (start, end), piece, packed),
-        4 => pack_below_sized::<4>(places, (start, end), piece, packed),
-        _ => pack_below_sized::<8>(places, (start, end), piece, packed),
+    sized!(
+        element,
+        pack_below_sized(places, (start, end), piece, packed)
+    )
+}
+
+fn pack_sized<const N: usize>(places: &Sequence, array: &[u8], packed: &mut [u8]) {
+    match &places.form {
+        Form::Runs(runs) => {
+            let mut rest = packed;
+            for run in runs {
+                let (now, later) = rest.split_at_mut(run.count() as usize * N);
+                pack_run::<N>(run, array, now);
+                rest = later;
+            }
+        }
+        Form::Short(list) => gather::<N>(list.iter().map(|&at| at.into()), array, packed),
+        Form::Long(list) => gather::<N>(list.iter().copied(), array, packed),
     }
 }
 
 fn pack_below_sized<const N: usize>(
-    places: &mut Cursor,
+    places: &mut RunCursor,
     (start, end): (u64, u64),
     piece: &[u8],
     packed: &mut [u8],
@@ -66,30 +81,28 @@ fn pack_below_sized<const N: usize>(
     while let Some(run) = places.take_below(end) {
         let length = run.count() as usize * N;
         let start = run.start - start;
-        pack_run::<N>(
-            &Run { start, ..run },
-            piece,
-            &mut packed[done..done + length],
-        );
+        let run = Run { start, ..run };
+        pack_run::<N>(&run, piece, &mut packed[done..done + length]);
         done += length;
     }
     done
 }
 
-fn unpack_next_sized<const N: usize>(
-    places: &mut Cursor,
+fn unpack_sized<const N: usize>(
+    places: &mut RunCursor,
     mut count: u64,
     packed: &[u8],
     start: u64,
     piece: &mut [u8],
 ) {
-    let place = |place: u64| (place - start) as usize;
     match places.list(count) {
-        Some(List::Short(list)) => {
-            return scatter::<N>(list.iter().map(|&at| place(at.into())), packed, piece);
+        Some(Numbers::Short(list)) => {
+            let places = list.iter().map(|&at| u64::from(at).wrapping_sub(start));
+            return scatter::<N>(places, packed, piece);
         }
-        Some(List::Long(list)) => {
-            return scatter::<N>(list.iter().map(|&at| place(at)), packed, piece);
+        Some(Numbers::Long(list)) => {
+            let places = list.iter().map(|at| at.wrapping_sub(start));
+            return scatter::<N>(places, packed, piece);
         }
         None => {}
     }
@@ -102,88 +115,81 @@ fn unpack_next_sized<const N: usize>(
     }
 }
 
-/// Where `count` strided elements lie: the bytes from the first on, and the bytes from one to the next.
-fn strided<const N: usize>(run: &Run) -> Option<(usize, usize)> {
-    let regular = run.length == 1 && run.stride > 0;
-    regular.then(|| (run.start as usize * N, run.stride as usize * N))
-}
-
-fn pack_sized<const N: usize>(places: &Sequence, array: &[u8], packed: &mut [u8]) {
-    match &places.form {
-        Form::Runs(runs) => {
-            let mut rest = packed;
-            for run in runs {
-                let (now, later) = rest.split_at_mut((run.length * run.repeat) as usize * N);
-                pack_run::<N>(run, array, now);
-                rest = later;
-            }
-        }
-        Form::Short(list) => {
-            let list = list.iter().map(|&place| place as usize);
-            gather::<N>(list, array, packed);
-        }
-        Form::Long(list) => gather::<N>(list.iter().map(|&place| place as usize), array, packed),
-    }
-}
-
 fn pack_run<const N: usize>(run: &Run, array: &[u8], packed: &mut [u8]) {
     if let Some((start, stride)) = strided::<N>(run) {
-        let from = array[start..].chunks(stride);
-        for (to, from) in packed.chunks_exact_mut(N).zip(from) {
-            to.copy_from_slice(&from[..N]);
+        // The last element stands alone: the array may end right behind it, within a stride.
+        if let Some((others, last)) = packed.split_last_chunk_mut::<N>() {
+            let array = &array[start..];
+            let strides = array.chunks_exact(stride);
+            for (to, from) in others.chunks_exact_mut(N).zip(strides) {
+                to.copy_from_slice(&from[..N]);
+            }
+            last.copy_from_slice(&array[others.len() / N * stride..][..N]);
         }
         return;
     }
-    let length = run.length as usize * N;
-    for (index, to) in packed.chunks_exact_mut(length).enumerate() {
-        let start = run.block_at(index as u64) as usize * N;
-        to.copy_from_slice(&array[start..start + length]);
+    if run.length == 1 {
+        return gather::<N>(
+            (0..run.repeat).map(|index| run.block_at(index)),
+            array,
+            packed,
+        );
     }
-}
-
-fn gather<const N: usize>(places: impl Iterator<Item = usize>, array: &[u8], packed: &mut [u8]) {
-    for (to, place) in packed.chunks_exact_mut(N).zip(places) {
-        to.copy_from_slice(&array[place * N..place * N + N]);
-    }
-}
-
-fn unpack_sized<const N: usize>(places: &Sequence, packed: &[u8], array: &mut [u8]) {
-    match &places.form {
-        Form::Runs(runs) => {
-            let mut rest = packed;
-            for run in runs {
-                let (now, later) = rest.split_at((run.length * run.repeat) as usize * N);
-                unpack_run::<N>(run, now, array);
-                rest = later;
-            }
-        }
-        Form::Short(list) => {
-            let list = list.iter().map(|&place| place as usize);
-            scatter::<N>(list, packed, array);
-        }
-        Form::Long(list) => scatter::<N>(list.iter().map(|&place| place as usize), packed, array),
+    let (mut start, length) = (run.start, run.length as usize);
+    for to in packed.chunks_exact_mut(length * N) {
+        to.copy_from_slice(&array[bytes::<N>(start, length)]);
+        start = start.wrapping_add_signed(run.stride);
     }
 }
 
 fn unpack_run<const N: usize>(run: &Run, packed: &[u8], array: &mut [u8]) {
     if let Some((start, stride)) = strided::<N>(run) {
-        let to = array[start..].chunks_mut(stride);
-        for (from, to) in packed.chunks_exact(N).zip(to) {
-            to[..N].copy_from_slice(from);
+        if let Some((others, last)) = packed.split_last_chunk::<N>() {
+            let array = &mut array[start..];
+            let strides = array.chunks_exact_mut(stride);
+            for (from, to) in others.chunks_exact(N).zip(strides) {
+                to[..N].copy_from_slice(from);
+            }
+            array[others.len() / N * stride..][..N].copy_from_slice(last);
         }
         return;
     }
-    let length = run.length as usize * N;
-    for (index, from) in packed.chunks_exact(length).enumerate() {
-        let start = run.block_at(index as u64) as usize * N;
-        array[start..start + length].copy_from_slice(from);
+    if run.length == 1 {
+        return scatter::<N>(
+            (0..run.repeat).map(|index| run.block_at(index)),
+            packed,
+            array,
+        );
+    }
+    let (mut start, length) = (run.start, run.length as usize);
+    for from in packed.chunks_exact(length * N) {
+        array[bytes::<N>(start, length)].copy_from_slice(from);
+        start = start.wrapping_add_signed(run.stride);
     }
 }
 
-fn scatter<const N: usize>(places: impl Iterator<Item = usize>, packed: &[u8], array: &mut [u8]) {
-    for (from, place) in packed.chunks_exact(N).zip(places) {
-        array[place * N..place * N + N].copy_from_slice(from);
+fn gather<const N: usize>(places: impl Iterator<Item = u64>, array: &[u8], packed: &mut [u8]) {
+    for (to, place) in packed.chunks_exact_mut(N).zip(places) {
+        to.copy_from_slice(&array[bytes::<N>(place, 1)]);
     }
+}
+
+fn scatter<const N: usize>(places: impl Iterator<Item = u64>, packed: &[u8], array: &mut [u8]) {
+    for (from, place) in packed.chunks_exact(N).zip(places) {
+        array[bytes::<N>(place, 1)].copy_from_slice(from);
+    }
+}
+
+/// The bytes of `count` elements from `place` on.
+fn bytes<const N: usize>(place: u64, count: usize) -> Range<usize> {
+    let start = (place as usize).wrapping_mul(N);
+    start..start.wrapping_add(count.wrapping_mul(N))
+}
+
+/// Of a run of single elements that ascends: the bytes before the first, and from one to the next.
+fn strided<const N: usize>(run: &Run) -> Option<(usize, usize)> {
+    let regular = run.length == 1 && run.stride > 0;
+    regular.then(|| (run.start as usize * N, run.stride as usize * N))
 }
 
 #[cfg(test)]

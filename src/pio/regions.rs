@@ -1,7 +1,7 @@
-//! Rectangles of an array of up to many dimensions: what goes to the file libraries.
+//! Hyperslabs of an array: what the file libraries write and read.
 
 use super::sequence::{Run, Sequence};
-use super::{Error, Result, memory};
+use super::{Result, alloc};
 
 /// Regions of one array, in ascending order, each with a start and a count in every dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,14 +20,14 @@ impl Regions {
         }
     }
 
-    /// Nothing yet, with room for so many.
+    /// Empty, with capacity for `length` regions.
     pub fn with_room(dimensions: usize, length: usize) -> Result<Self> {
-        let mut regions = Self::new(dimensions);
         let words = length.saturating_mul(dimensions);
-        let short = |_| Error::Memory((words as u64).saturating_mul(16));
-        regions.starts.try_reserve_exact(words).map_err(short)?;
-        regions.counts.try_reserve_exact(words).map_err(short)?;
-        Ok(regions)
+        Ok(Self {
+            starts: alloc::list(words)?,
+            counts: alloc::list(words)?,
+            ..Self::new(dimensions)
+        })
     }
 
     pub fn push(&mut self, start: &[u64], count: &[u64]) {
@@ -37,7 +37,7 @@ impl Regions {
         self.length += 1;
     }
 
-    /// How many regions there are.
+    /// The number of regions.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -50,14 +50,14 @@ impl Regions {
         self.dimensions
     }
 
-    /// How many elements they hold together.
+    /// The number of elements of all regions together.
     pub fn elements(&self) -> u64 {
         self.iter()
             .map(|(_, count)| count.iter().product::<u64>())
             .sum()
     }
 
-    /// Start and count of each.
+    /// Start and count of each region.
     pub fn iter(&self) -> impl Iterator<Item = (&[u64], &[u64])> + Clone {
         (0..self.length).map(|at| self.at(at))
     }
@@ -67,18 +67,26 @@ impl Regions {
         (&self.starts[range.clone()], &self.counts[range])
     }
 
-    /// How many elements one of them holds.
+    /// A copy of one of them.
+    pub(super) fn one(&self, index: usize) -> Self {
+        let (start, count) = self.at(index);
+        let mut one = Self::new(self.dimensions);
+        one.push(start, count);
+        one
+    }
+
+    /// The number of elements of one region.
     pub fn elements_at(&self, index: usize) -> u64 {
         self.at(index).1.iter().product()
     }
 
-    /// How many elements the largest of them holds.
+    /// The number of elements of the largest region.
     pub fn longest(&self) -> u64 {
         let lengths = (0..self.length).map(|at| self.elements_at(at));
         lengths.max().unwrap_or(0)
     }
 
-    /// The rectangles that a range of elements is made of: few, as large as can be.
+    /// Adds the hyperslabs that make up a range of elements: as few and as large as possible.
     pub fn push_range(&mut self, dims: &[u64], start: u64, end: u64) {
         let mut at = start;
         while at < end {
@@ -96,7 +104,7 @@ impl Regions {
         }
     }
 
-    /// The rectangles of elements that ascend, in their order.
+    /// The hyperslabs of ascending elements, in their order.
     pub(super) fn of_sequence(dims: &[u64], elements: &Sequence) -> Result<Self> {
         let mut regions = Self::new(dims.len());
         for run in elements.runs() {
@@ -104,7 +112,7 @@ impl Regions {
             if !regions.push_rows(dims, &run) {
                 for index in 0..run.repeat {
                     let start = run.block_at(index);
-                    // A range is fewer rectangles than that.
+                    // A range has fewer hyperslabs than that.
                     regions.grow(2 * dims.len())?;
                     regions.push_range(dims, start, start + run.length);
                 }
@@ -113,14 +121,13 @@ impl Regions {
         Ok(regions)
     }
 
-    /// Makes room for so many more.
     fn grow(&mut self, more: usize) -> Result<()> {
         let words = more * self.dimensions;
-        memory::grow(&mut self.starts, words)?;
-        memory::grow(&mut self.counts, words)
+        alloc::grow(&mut self.starts, words)?;
+        alloc::grow(&mut self.counts, words)
     }
 
-    /// A run as one rectangle, if it is made of parts of rows below each other.
+    /// Adds a run as one hyperslab, if it consists of equal parts of consecutive rows.
     fn push_rows(&mut self, dims: &[u64], run: &Run) -> bool {
         let [.., rows, row] = *dims else {
             return false;
@@ -145,8 +152,8 @@ impl Regions {
     }
 }
 
-/// The outermost dimension in which a step fits between `at` and `left` elements later, and the length of the
-/// step.
+/// The outermost dimension along which a whole step starts at `at` and ends within `left` elements; and the step's
+/// length.
 fn outermost(dims: &[u64], at: u64, left: u64) -> (usize, u64) {
     let mut inner = dims.iter().product::<u64>();
     for (dimension, length) in dims.iter().enumerate() {

@@ -1,24 +1,24 @@
-//! Numbers in an order, such as the places of a rank's elements, kept as runs where they have a pattern.
+//! Sequences of numbers, such as the places of a rank's elements, compressed to runs if they are regular.
 //!
-//! A run is a block of consecutive numbers, repeated at a stride: rows of a tile, every fourth element, a
-//! whole block are one run each. Numbers without a pattern are kept one by one, in half the room if they are
-//! small. [`Builder`] finds the runs as numbers come in, and gives up on them when they do not pay.
+//! A run is a block of consecutive numbers, repeated at a stride: the rows of a tile, every fourth element, or a whole
+//! block are one run each. Irregular numbers are listed one by one, in 4 bytes each if they are small. [`Builder`] finds
+//! the runs as numbers are pushed, and falls back to a list if runs do not pay.
 
 use std::ops::Range;
 
-use super::{Result, memory};
-pub use builder::Builder;
+use super::{Result, alloc};
+pub(super) use builder::Builder;
 
 mod builder;
 mod bytes;
 
 /// `repeat` blocks of `length` consecutive numbers, whose starts are `stride` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    pub start: u64,
-    pub length: u64,
-    pub stride: i64,
-    pub repeat: u64,
+pub(super) struct Run {
+    pub(super) start: u64,
+    pub(super) length: u64,
+    pub(super) stride: i64,
+    pub(super) repeat: u64,
 }
 
 impl Run {
@@ -31,8 +31,10 @@ impl Run {
         }
     }
 
+    /// The start of a block. Does not check for overflow: the numbers of a run are below 2^63.
     pub(super) fn block_at(&self, index: u64) -> u64 {
-        self.start.wrapping_add_signed(self.stride * index as i64)
+        let offset = self.stride.wrapping_mul(index as i64);
+        self.start.wrapping_add_signed(offset)
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -52,9 +54,9 @@ pub(super) enum Form {
     Long(Vec<u64>),
 }
 
-/// Memory for one may run out: what makes one fails then.
+/// Functions that allocate one may fail.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Sequence {
+pub(super) struct Sequence {
     pub(super) form: Form,
     length: u64,
     end: u64,
@@ -72,24 +74,23 @@ impl Default for Sequence {
 
 impl Sequence {
     /// The numbers of a range.
-    pub fn block(start: u64, length: u64) -> Self {
+    pub(super) fn block(start: u64, length: u64) -> Self {
         match length {
             0 => Self::default(),
             length => Self::of(Form::Runs(vec![Run::block(start, length)])),
         }
     }
 
-    /// The same again.
     pub(super) fn copied(&self) -> Result<Self> {
         let form = match &self.form {
-            Form::Runs(runs) => Form::Runs(memory::copy(runs)?),
-            Form::Short(list) => Form::Short(memory::copy(list)?),
-            Form::Long(list) => Form::Long(memory::copy(list)?),
+            Form::Runs(runs) => Form::Runs(alloc::copy(runs)?),
+            Form::Short(list) => Form::Short(alloc::copy(list)?),
+            Form::Long(list) => Form::Long(alloc::copy(list)?),
         };
         Ok(Self { form, ..*self })
     }
 
-    /// Numbers without a pattern.
+    /// A list of irregular numbers.
     pub(super) fn short(list: Vec<u32>) -> Self {
         Self::of(Form::Short(list))
     }
@@ -102,22 +103,22 @@ impl Sequence {
         matches!(self.form, Form::Runs(_))
     }
 
-    /// How many numbers there are.
-    pub fn len(&self) -> u64 {
+    /// The number of numbers.
+    pub(super) fn len(&self) -> u64 {
         self.length
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     /// One more than the greatest number.
-    pub fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.end
     }
 
     /// The start, if the numbers are consecutive.
-    pub fn as_block(&self) -> Option<u64> {
+    pub(super) fn as_block(&self) -> Option<u64> {
         match &self.form {
             Form::Runs(runs) => match runs.as_slice() {
                 [run] if run.repeat == 1 => Some(run.start),
@@ -127,7 +128,7 @@ impl Sequence {
         }
     }
 
-    /// Whether the numbers are known to ascend: of a list it is not known.
+    /// Whether the numbers are known to ascend; `false` for lists.
     pub(super) fn ascends(&self) -> bool {
         let Form::Runs(runs) = &self.form else {
             return false;
@@ -141,7 +142,7 @@ impl Sequence {
     }
 
     /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match &self.form {
             Form::Runs(runs) => runs.capacity() * size_of::<Run>(),
             Form::Short(list) => list.capacity() * 4,
@@ -149,7 +150,7 @@ impl Sequence {
         }
     }
 
-    /// How many blocks of consecutive numbers there are, about.
+    /// The number of blocks of consecutive numbers, approximately.
     pub(super) fn stretches(&self) -> u64 {
         fn breaks<T: Copy + PartialEq + std::ops::Add<Output = T> + From<u8>>(list: &[T]) -> u64 {
             let pairs = list
@@ -165,15 +166,15 @@ impl Sequence {
     }
 
     /// As blocks of consecutive numbers, in order.
-    pub fn blocks(&self) -> Blocks<'_> {
-        Blocks {
+    pub(super) fn blocks(&self) -> BlockIter<'_> {
+        BlockIter {
             form: &self.form,
             at: 0,
             repeated: 0,
         }
     }
 
-    pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.blocks()
             .flat_map(|(start, length)| start..start + length)
     }
@@ -183,8 +184,8 @@ impl Sequence {
         std::iter::from_fn(move || cursor.take(u64::MAX))
     }
 
-    pub(super) fn cursor(&self) -> Cursor<'_> {
-        Cursor {
+    pub(super) fn cursor(&self) -> RunCursor<'_> {
+        RunCursor {
             form: &self.form,
             at: 0,
             block: 0,
@@ -192,8 +193,8 @@ impl Sequence {
         }
     }
 
-    /// Parts of the given lengths, which together are as long as this.
-    pub fn split(self, lengths: &[u64]) -> Result<Vec<Self>> {
+    /// Splits into parts of the given lengths, which add up to that of this.
+    pub(super) fn split(self, lengths: &[u64]) -> Result<Vec<Self>> {
         debug_assert_eq!(lengths.iter().sum::<u64>(), self.length);
         if lengths.len() == 1 {
             return Ok(vec![self]);
@@ -219,16 +220,16 @@ impl Sequence {
         lengths.iter().map(part).collect()
     }
 
-    /// Part of a list, with its numbers counted from `base`.
+    /// A part of a list, less `base`.
     fn list_part(&self, range: Range<usize>, base: u64) -> Result<Self> {
         let form = match &self.form {
             Form::Short(list) => {
-                let mut part = memory::list(range.len())?;
+                let mut part = alloc::list(range.len())?;
                 part.extend(list[range].iter().map(|&n| n - base as u32));
                 Form::Short(part)
             }
             Form::Long(list) => {
-                let mut part = memory::list(range.len())?;
+                let mut part = alloc::list(range.len())?;
                 part.extend(list[range].iter().map(|n| n - base));
                 Form::Long(part)
             }
@@ -237,9 +238,8 @@ impl Sequence {
         Ok(Self::of(form))
     }
 
-    /// Cuts an ascending sequence where `part_of` says: for the lowest number of a part it gives the start
-    /// and the end of the numbers that belong to it. Returns what it says of each part as well, and counts
-    /// numbers from the start.
+    /// Splits an ascending sequence into parts: for the lowest number of a part, `part_of` gives the range of numbers
+    /// that belong to it, and a label. Numbers of a part are relative to the start of its range.
     pub(super) fn cut<T>(
         &self,
         part_of: impl Fn(u64) -> (T, Range<u64>),
@@ -294,7 +294,7 @@ impl Sequence {
     }
 }
 
-/// The parts of a list; what it has of memory goes with them.
+/// The parts of a list; shrinks it on the way, so that parts and list do not exist twice.
 fn split_list<T: Copy>(
     mut list: Vec<T>,
     lengths: &[u64],
@@ -303,7 +303,7 @@ fn split_list<T: Copy>(
     let mut parts: Vec<Sequence> = Vec::with_capacity(lengths.len());
     for &length in lengths.iter().skip(1).rev() {
         let end = list.len() - length as usize;
-        parts.push(sequence(memory::copy(&list[end..])?));
+        parts.push(sequence(alloc::copy(&list[end..])?));
         list.truncate(end);
         list.shrink_to_fit();
     }
@@ -313,13 +313,13 @@ fn split_list<T: Copy>(
 }
 
 /// Iterates over blocks of consecutive numbers.
-pub struct Blocks<'a> {
+pub(super) struct BlockIter<'a> {
     form: &'a Form,
     at: usize,
     repeated: u64,
 }
 
-impl Iterator for Blocks<'_> {
+impl Iterator for BlockIter<'_> {
     type Item = (u64, u64);
 
     fn next(&mut self) -> Option<(u64, u64)> {
@@ -346,22 +346,22 @@ impl Iterator for Blocks<'_> {
     }
 }
 
-/// Numbers that are kept one by one.
-pub(super) enum List<'a> {
+/// A part of a list.
+pub(super) enum Numbers<'a> {
     Short(&'a [u32]),
     Long(&'a [u64]),
 }
 
-/// A place in a sequence, from which runs are taken as long as possible.
-pub(super) struct Cursor<'a> {
+/// A position in a sequence; takes runs from there, as long as possible.
+pub(super) struct RunCursor<'a> {
     form: &'a Form,
     at: usize,
-    /// Of the run: blocks that are gone, and numbers of the next one.
+    /// Within the current run: blocks taken, and numbers taken of the next block.
     block: u64,
     offset: u64,
 }
 
-impl Cursor<'_> {
+impl RunCursor<'_> {
     fn current(&self) -> Option<Run> {
         match self.form {
             Form::Runs(runs) => runs.get(self.at).copied(),
@@ -376,12 +376,12 @@ impl Cursor<'_> {
         Some(run.block_at(self.block) + self.offset)
     }
 
-    /// How many numbers follow each other from the next on, as far as it is known without a look at the next run.
+    /// The number of consecutive numbers from the next on, within its block.
     pub(super) fn ahead(&self) -> u64 {
         self.current().map_or(0, |run| run.length - self.offset)
     }
 
-    /// Goes on by so many numbers.
+    /// Skips `count` numbers.
     pub(super) fn skip(&mut self, mut count: u64) {
         if self.list(count).is_some() {
             return;
@@ -391,26 +391,31 @@ impl Cursor<'_> {
         }
     }
 
-    /// The next numbers, of which there are so many, if they are kept one by one.
-    pub(super) fn list(&mut self, most: u64) -> Option<List<'_>> {
-        let range = self.at..self.at + most as usize;
+    /// Takes the next `count` numbers, if they are listed one by one; there are as many.
+    pub(super) fn list(&mut self, count: u64) -> Option<Numbers<'_>> {
+        let range = self.at..self.at + count as usize;
         let list = match self.form {
             Form::Runs(_) => return None,
-            Form::Short(list) => List::Short(&list[range.clone()]),
-            Form::Long(list) => List::Long(&list[range.clone()]),
+            Form::Short(list) => Numbers::Short(&list[range.clone()]),
+            Form::Long(list) => Numbers::Long(&list[range.clone()]),
         };
         self.at = range.end;
         Some(list)
     }
 
-    /// At most so many numbers.
+    /// Takes at most `most` numbers.
     pub(super) fn take(&mut self, most: u64) -> Option<Run> {
         let run = self.current().filter(|_| most > 0)?;
-        let whole = (most / run.length).min(run.repeat - self.block);
+        let left = run.repeat - self.block;
+        // Usually all of the run, which needs no division.
+        let whole = match most >= run.count() {
+            true => left,
+            false => (most / run.length).min(left),
+        };
         Some(self.take_of(run, whole, most))
     }
 
-    /// Numbers below `limit`, of a sequence that ascends.
+    /// Takes numbers below `limit`, of a sequence that ascends.
     pub(super) fn take_below(&mut self, limit: u64) -> Option<Run> {
         let run = self.current()?;
         let start = run.block_at(self.block);
@@ -424,7 +429,7 @@ impl Cursor<'_> {
         (most > 0).then(|| self.take_of(run, whole.min(run.repeat - self.block), most))
     }
 
-    /// Whole blocks, or else what may be had of one.
+    /// Takes `whole` blocks, or up to `most` numbers of one.
     fn take_of(&mut self, run: Run, whole: u64, most: u64) -> Run {
         let start = run.block_at(self.block);
         if self.offset == 0 && whole > 0 {

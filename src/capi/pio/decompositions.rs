@@ -9,7 +9,7 @@ use super::registry::{self, System, digest, on_system};
 use super::types::PIO_Offset;
 use crate::capi::boundary::{Array, In, Out};
 use crate::capi::stanchion::pio::{is_strict, outside};
-use crate::pio::{Decomp, Error, Kind, Layout, Outside, Rearranger, Result, agree_same};
+use crate::pio::{Decomp, DecompSpec, Error, Kind, Rearranger, Result, agree_same};
 use std::borrow::Cow;
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -23,75 +23,39 @@ const BLOCK_SIZE: c_int = if cfg!(feature = "pio_ncar") {
 
 static BLOCK: AtomicI32 = AtomicI32::new(BLOCK_SIZE);
 
-/// A decomposition as a rank asks for it.
-pub(super) struct Wanted<'a> {
-    kind: Kind,
+/// A decomposition as the caller describes it. `rearranger`: another than the I/O system has.
+pub(super) fn spec(
+    system: &System,
+    pio_type: c_int,
     dims: Vec<u64>,
-    map: Cow<'a, [i64]>,
-    rearranger: Rearranger,
-    read_only: bool,
-    io_region: Option<(Vec<u64>, Vec<u64>)>,
-    block_size: u64,
-    strict: bool,
-    outside: Outside,
+    rearranger: Option<c_int>,
+) -> Result<DecompSpec> {
+    let default = system.io.rearranger;
+    let chosen = rearranger.map(|number| self::rearranger(number, default));
+    Ok(DecompSpec {
+        block_size: BLOCK.load(Ordering::Relaxed) as u64,
+        strict: is_strict(),
+        outside: outside()?,
+        ..DecompSpec::new(
+            Kind::from_number(pio_type)?,
+            dims,
+            chosen.transpose()?.unwrap_or(default),
+        )
+    })
 }
 
-impl<'a> Wanted<'a> {
-    /// `rearranger`: another than the I/O system has.
-    pub(super) fn new(
-        system: &System,
-        pio_type: c_int,
-        dims: Vec<u64>,
-        map: Cow<'a, [i64]>,
-        rearranger: Option<c_int>,
-    ) -> Result<Self> {
-        let default = system.io.rearranger;
-        let chosen = rearranger.map(|number| self::rearranger(number, default));
-        Ok(Self {
-            kind: Kind::from_number(pio_type)?,
-            dims,
-            map,
-            rearranger: chosen.transpose()?.unwrap_or(default),
-            read_only: false,
-            io_region: None,
-            block_size: BLOCK.load(Ordering::Relaxed) as u64,
-            strict: is_strict(),
-            outside: outside()?,
-        })
-    }
-
-    /// Hash of what all ranks must ask for alike.
-    fn digest(&self) -> u64 {
-        let kind = self.kind as c_int;
-        let options = (self.read_only, self.block_size, self.strict, self.outside);
-        digest((kind, &self.dims, self.rearranger, options))
-    }
-
-    fn layout(&self) -> Layout<'_> {
-        let io_region = self.io_region.as_ref();
-        Layout {
-            kind: self.kind,
-            dims: &self.dims,
-            map: &self.map,
-            rearranger: self.rearranger,
-            read_only: self.read_only,
-            io_region: io_region.map(|(start, count)| (&start[..], &count[..])),
-            block_size: self.block_size,
-            strict: self.strict,
-            outside: self.outside,
-        }
-    }
-
-    /// Makes the decomposition, which all ranks ask for alike, and returns its id. Collective.
-    pub(super) fn make(system: &System, wanted: Result<Self>) -> Result<c_int> {
-        let wanted = wanted.map(|wanted| {
-            let digest = wanted.digest();
-            (wanted, digest)
-        });
-        let wanted = agree_same(&system.io.comm, "decompositions", wanted)?;
-        let decomp = Decomp::new(&system.io, &wanted.layout())?;
-        registry::add_decomp(system.id, decomp)
-    }
+/// Makes the decomposition, which all ranks describe alike but for their map, and returns its id. Collective.
+pub(super) fn make(
+    system: &System,
+    described: Result<(DecompSpec, Cow<'_, [i64]>)>,
+) -> Result<c_int> {
+    let described = described.map(|(spec, map)| {
+        let digest = digest(spec.common());
+        ((spec, map), digest)
+    });
+    let (spec, map) = agree_same(&system.io.comm, "decompositions", described)?;
+    let decomp = Decomp::new(&system.io, &spec, &map)?;
+    registry::add_decomp(system.id, decomp)
 }
 
 /// The start and the count in each dimension of what an I/O task shall hold; NULL if the library chooses.
@@ -109,21 +73,21 @@ fn init<'a>(
     read_only: bool,
 ) -> c_int {
     on_system(iosysid, |system| {
-        let wanted = map().and_then(|map| {
+        let described = map().and_then(|map| {
             if ioidp.is_null() {
                 return Err(Error::Null("ioidp"));
             }
             let dims = dims(ndims, gdimlen)?;
-            let mut wanted = Wanted::new(system, pio_type, dims, map, rearranger)?;
-            wanted.read_only = read_only;
-            let is_held = wanted.rearranger == Rearranger::Box && system.io.io_rank().is_some();
+            let mut spec = spec(system, pio_type, dims, rearranger)?;
+            spec.read_only = read_only;
+            let is_held = spec.rearranger == Rearranger::Box && system.io.io_rank().is_some();
             if is_held && !iostart.is_null() && !iocount.is_null() {
                 let start = naturals("iostart", iostart, ndims)?;
-                wanted.io_region = Some((start, naturals("iocount", iocount, ndims)?));
+                spec.io_region = Some((start, naturals("iocount", iocount, ndims)?));
             }
-            Ok(wanted)
+            Ok((spec, map))
         });
-        ioidp.set(Wanted::make(system, wanted)?);
+        ioidp.set(make(system, described)?);
         Ok(())
     })
 }

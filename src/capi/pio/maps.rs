@@ -3,7 +3,7 @@
 //! Decompositions in files: text files of maps, and netCDF files.
 
 use super::args::{NAME_ROOM, any_text, array, name};
-use super::decompositions::{Wanted, dims};
+use super::decompositions::{dims, make, spec};
 use super::errors::status;
 use super::library::version;
 use super::open::Opening;
@@ -316,8 +316,9 @@ pub extern "C" fn PIOc_read_nc_decomp(
             false => Opening::by_mode(filename, 0),
         };
         let stored = read_nc(system, system.agree_same("files", given)?)?;
-        let wanted = Wanted::new(system, pio_type, stored.dims, stored.map.into(), None);
-        ioid.set(Wanted::make(system, wanted)?);
+        let spec = spec(system, pio_type, stored.dims, None);
+        let described = spec.map(|spec| (spec, stored.map.into()));
+        ioid.set(make(system, described)?);
         fortran_order.set(stored.about.fortran.into());
         for (place, text) in [(title, stored.about.title), (history, stored.about.history)] {
             // SAFETY: the header says that there is so much room.

@@ -1,38 +1,37 @@
-//! Where in a variable the array of a decomposition goes.
+//! Fits the array of a decomposition into a variable: all of it, one record, or several.
 
-use super::super::file::Description;
+use super::super::file::VarInfo;
 use super::super::{Error, Regions, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Record {
-    /// The variable has the dimensions of the decomposition.
-    All,
-    /// It has one more, of which this is the place.
-    Before(u64),
-    /// It has as many, and the array begins so many records later.
-    Shifted(u64),
+enum Records {
+    /// The variable has the dimensions of the decomposition, none of them unlimited.
+    None,
+    /// It has one more dimension, in which the array takes this index.
+    One(u64),
+    /// It has as many dimensions, and the array begins at this record.
+    From(u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Fit {
-    record: Record,
-    /// Dimensions of length 1 that only the decomposition has, before all others.
+    record: Records,
+    /// Leading dimensions of length 1 that only the decomposition has.
     dropped: usize,
     /// Dimensions of the variable.
     dimensions: usize,
 }
 
 impl Fit {
-    /// The array takes a record of the variable, or all of it if there are no records. A frame below 0 means
-    /// that none was set.
-    pub(super) fn new(var: i32, variable: &Description, dims: &[u64], frame: i32) -> Result<Self> {
+    /// A negative frame means that none was set.
+    pub(super) fn new(var: i32, variable: &VarInfo, dims: &[u64], frame: i32) -> Result<Self> {
         let file = &variable.dims;
         let records = usize::from(variable.records);
         let first = u64::try_from(frame).unwrap_or(0);
         let record = match innermost(dims, file.len()) {
             Some(own) if own[records..] == file[records..] => match variable.records {
-                true => Record::Shifted(first),
-                false => Record::All,
+                true => Records::From(first),
+                false => Records::None,
             },
             _ => {
                 let one_record = innermost(dims, file.len().wrapping_sub(1));
@@ -43,10 +42,10 @@ impl Fit {
                     let frame = frame.into();
                     return Err(Error::Frame { var, frame });
                 }
-                Record::Before(first)
+                Records::One(first)
             }
         };
-        let used = file.len() - usize::from(matches!(record, Record::Before(_)));
+        let used = file.len() - usize::from(matches!(record, Records::One(_)));
         Ok(Self {
             record,
             dropped: dims.len() - used,
@@ -54,21 +53,21 @@ impl Fit {
         })
     }
 
-    /// Whether arrays of the same decomposition that fit so overlap only if they are in the same place.
+    /// Whether arrays of one decomposition overlap only if they have the same fit.
     pub(super) fn is_one_record(&self) -> bool {
-        matches!(self.record, Record::Before(_))
+        matches!(self.record, Records::One(_))
     }
 
-    /// Regions of the decomposition as regions of the variable; nothing if they are the same.
+    /// The regions of the decomposition as regions of the variable; `None` if they are the same.
     pub(super) fn place(&self, regions: &Regions) -> Result<Option<Regions>> {
         if regions.is_empty() {
             return Ok(Some(Regions::new(self.dimensions)));
         }
         let (prefix, shift) = match self.record {
-            Record::All | Record::Shifted(0) if self.dropped == 0 => return Ok(None),
-            Record::All => (None, 0),
-            Record::Shifted(records) => (None, records),
-            Record::Before(record) => (Some((record, 1)), 0),
+            Records::None | Records::From(0) if self.dropped == 0 => return Ok(None),
+            Records::None => (None, 0),
+            Records::From(records) => (None, records),
+            Records::One(record) => (Some((record, 1)), 0),
         };
         let mut placed = Regions::with_room(self.dimensions, regions.len())?;
         let (mut start, mut count) = (Vec::new(), Vec::new());
@@ -107,7 +106,7 @@ mod tests {
 
     /// Where the region at `start` goes; an unlimited dimension is 0.
     fn placed(file: &[u64], decomp: &[u64], frame: i32, start: &[u64]) -> Result<Vec<u64>> {
-        let variable = Description {
+        let variable = VarInfo {
             kind: Kind::Int,
             dims: file.to_vec(),
             records: file.first() == Some(&0),

@@ -1,16 +1,17 @@
-//! From the buffer to the file.
+//! From the write buffer to the file: each batch of arrays is collected on the I/O tasks and written, piece by piece
+//! while its elements arrive if the file library says so.
 
 use std::sync::Arc;
 
-use super::super::exchange::Sink;
-use super::super::format::{Format, Write};
-use super::super::memory::Loan;
+use super::super::exchange::PieceSink;
+use super::super::format::{Format, Transfer};
+use super::super::pool::PoolBuffer;
 use super::super::{Error, File, IoSystem, Kind, Regions, Result, agree, exchange};
-use super::buffer::{Entry, batches};
+use super::buffer::{BufferedArray, batches};
 use super::serial;
 use crate::comm::Sparse;
 
-/// Writes what is buffered. Collective, but for an empty buffer, which is empty on all ranks.
+/// Writes what is buffered. Collective, but returns at once if the buffer is empty, which it then is on all ranks.
 pub(in crate::pio) fn flush<C: Sparse>(file: &mut File<C>) -> Result<()> {
     if file.buffer.is_empty() {
         return Ok(());
@@ -19,7 +20,7 @@ pub(in crate::pio) fn flush<C: Sparse>(file: &mut File<C>) -> Result<()> {
     agree(&file.system.comm, written)
 }
 
-/// As [`flush`]; the result is that of this rank alone. Goes on after a failure: what else can be written is.
+/// As [`flush`], but returns the result of this rank alone. Goes on after a failure.
 pub(in crate::pio) fn write_out<C: Sparse>(file: &mut File<C>) -> Result<()> {
     let mut verdict = Ok(());
     for batch in batches(file.buffer.take()) {
@@ -28,8 +29,8 @@ pub(in crate::pio) fn write_out<C: Sparse>(file: &mut File<C>) -> Result<()> {
     verdict
 }
 
-/// The result is that of this rank alone.
-fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<()> {
+/// Collective; returns the result of this rank alone.
+fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<BufferedArray>) -> Result<()> {
     let File { system, format, .. } = file;
     let parallel = format.as_mut().filter(|_| file.parallel);
     let (pieces, mut verdict) = match parallel.map(|format| begin_pieces(&mut **format, &batch)) {
@@ -41,9 +42,11 @@ fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<(
         for (entry, pieces) in batch.iter_mut().zip(&pieces) {
             let data = std::mem::take(&mut entry.data);
             let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
-            let mut outflow = Outflow::new(&mut **format, entry, pieces);
-            let poured = exchange::pour(system, plan, element, &data, &entry.fill, &mut outflow);
-            verdict = verdict.and(poured).and(outflow.verdict);
+            let mut writer = PieceWriter::new(&mut **format, entry, pieces);
+            let fill = &entry.fill;
+            let collected =
+                exchange::collect_pieces(system, plan, element, &data, fill, &mut writer);
+            verdict = verdict.and(collected).and(writer.verdict);
         }
         verdict = verdict.and(format.end_pieces());
         return verdict.map_err(|cause| lost(cause, &batch));
@@ -54,7 +57,7 @@ fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<(
     if let Some(io) = &system.io {
         let written = match format {
             Some(format) if file.parallel => {
-                let writes = batch.iter_mut().map(Entry::as_write);
+                let writes = batch.iter_mut().map(BufferedArray::as_transfer);
                 format.write(&mut writes.collect::<Vec<_>>())
             }
             Some(format) => serial::write(io, Some(&mut **format), &mut batch),
@@ -66,25 +69,26 @@ fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<Entry>) -> Result<(
 }
 
 /// Collective over the I/O tasks.
-fn begin_pieces<'a>(format: &mut dyn Format, batch: &'a [Entry]) -> Result<Option<Vec<Regions>>> {
-    let part = |entry: &'a Entry| (entry.var, entry.decomp.kind, entry.regions());
-    let parts = batch.iter().map(part);
-    format.begin_pieces(&parts.collect::<Vec<_>>())
+fn begin_pieces<'a>(
+    format: &mut dyn Format,
+    batch: &'a [BufferedArray],
+) -> Result<Option<Vec<Regions>>> {
+    let var = |entry: &'a BufferedArray| (entry.var, entry.decomp.kind, entry.regions());
+    format.begin_pieces(&batch.iter().map(var).collect::<Vec<_>>())
 }
 
-/// Writes pieces of an array as soon as their elements are there.
-struct Outflow<'a> {
+/// Writes the pieces of an array as they become complete.
+struct PieceWriter<'a> {
     format: &'a mut dyn Format,
     var: i32,
     kind: Kind,
     pieces: &'a Regions,
-    /// How many are written.
     done: usize,
     verdict: Result<()>,
 }
 
-impl<'a> Outflow<'a> {
-    fn new(format: &'a mut dyn Format, entry: &Entry, pieces: &'a Regions) -> Self {
+impl<'a> PieceWriter<'a> {
+    fn new(format: &'a mut dyn Format, entry: &BufferedArray, pieces: &'a Regions) -> Self {
         Self {
             format,
             var: entry.var,
@@ -96,7 +100,7 @@ impl<'a> Outflow<'a> {
     }
 }
 
-impl Sink for Outflow<'_> {
+impl PieceSink for PieceWriter<'_> {
     fn elements(&self) -> u64 {
         self.pieces.elements()
     }
@@ -111,15 +115,9 @@ impl Sink for Outflow<'_> {
     }
 
     fn write(&mut self, data: &mut [u8]) {
-        let (start, count) = self.pieces.at(self.done);
-        let mut piece = Regions::new(start.len());
-        piece.push(start, count);
-        let written = self.format.put_piece(&mut Write {
-            var: self.var,
-            kind: self.kind,
-            regions: &piece,
-            data,
-        });
+        let piece = self.pieces.one(self.done);
+        let mut transfer = Transfer::new(self.var, self.kind, &piece, data);
+        let written = self.format.put_piece(&mut transfer);
         if self.verdict.is_ok() {
             self.verdict = written;
         }
@@ -127,8 +125,8 @@ impl Sink for Outflow<'_> {
     }
 }
 
-/// Brings an array to the I/O tasks. A task that gets nothing still takes part in writing, with nothing.
-fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
+/// Brings an array to the I/O tasks. After a failure, a task takes part in writing without data.
+fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut BufferedArray) -> Result<()> {
     let (plan, element) = (&entry.decomp.plan, entry.decomp.kind.size());
     let collected = exchange::collect(system, plan, element, &entry.data, &entry.fill);
     match collected {
@@ -137,7 +135,7 @@ fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
             Ok(())
         }
         Err(error) => {
-            entry.data = Loan::default();
+            entry.data = PoolBuffer::default();
             let nothing = Regions::new(entry.regions().dimensions());
             entry.placed = Some(Arc::new(nothing));
             Err(error)
@@ -145,16 +143,12 @@ fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut Entry) -> Result<()> {
     }
 }
 
-fn lost(cause: Error, batch: &[Entry]) -> Error {
-    Error::Lost {
-        cause: Box::new(cause),
-        arrays: name_all(batch),
-    }
-}
-
-fn name_all(entries: &[Entry]) -> String {
-    let mut vars: Vec<_> = entries.iter().map(|entry| entry.var).collect();
+fn lost(cause: Error, batch: &[BufferedArray]) -> Error {
+    let mut vars: Vec<_> = batch.iter().map(|entry| entry.var).collect();
     vars.dedup();
     let names: Vec<_> = vars.iter().map(i32::to_string).collect();
-    format!("variables {}", names.join(", "))
+    Error::Lost {
+        cause: Box::new(cause),
+        arrays: format!("variables {}", names.join(", ")),
+    }
 }

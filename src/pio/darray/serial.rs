@@ -1,39 +1,40 @@
-//! Files that only the first I/O task has open: it writes and reads for the others, one after the other, so
-//! that it needs memory for one of them at a time.
+//! Files that only the first I/O task has open: it writes and reads for the others, one task at a time, so that it needs
+//! memory for one at a time.
 //!
-//! Another task says how much it has; the first asks for it if there is memory for it. Nobody leaves early:
-//! what goes wrong is told where all ranks agree.
+//! Another task offers what it has; the first accepts it if it has memory for it. No task returns early: errors are
+//! reported where all ranks agree.
 
-use super::super::format::{Format, Write};
-use super::super::memory::{self, Loan};
-use super::super::{Kind, Regions, Result};
-use super::buffer::Entry;
+use super::super::format::{Format, Transfer};
+use super::super::pool::PoolBuffer;
+use super::super::{Regions, Result, alloc};
+use super::buffer::BufferedArray;
 use crate::comm::{Comm, Tag};
+use crate::wire;
 
 const OFFER: Tag = 1;
 const ANSWER: Tag = 2;
 const CONTENTS: Tag = 3;
 
-/// Writes what all I/O tasks have. Collective over them; `format` is there on the first.
+/// Writes the arrays of all I/O tasks. Collective over them; the first has `format`.
 pub(super) fn write<C: Comm>(
     io: &C,
     format: Option<&mut dyn Format>,
-    entries: &mut [Entry],
+    entries: &mut [BufferedArray],
 ) -> Result<()> {
     let Some(format) = format else {
         return hand_over(io, entries);
     };
-    let own = entries.iter_mut().map(Entry::as_write);
+    let own = entries.iter_mut().map(BufferedArray::as_transfer);
     let own = write_each(format, &mut own.collect::<Vec<_>>());
     entries
         .iter_mut()
-        .for_each(|entry| entry.data = Loan::default());
+        .for_each(|entry| entry.data = PoolBuffer::default());
     (1..io.size()).fold(own, |verdict, task| {
         verdict.and(write_for(io, format, task, entries))
     })
 }
 
-fn hand_over<C: Comm>(io: &C, entries: &[Entry]) -> Result<()> {
+fn hand_over<C: Comm>(io: &C, entries: &[BufferedArray]) -> Result<()> {
     let encoded: Result<Vec<_>> = entries.iter().map(|e| encode(e.regions())).collect();
     let sizes: Vec<_> = match &encoded {
         Ok(_) => entries.iter().map(|e| size(e.regions(), &e.data)).collect(),
@@ -53,7 +54,7 @@ fn write_for<C: Comm>(
     io: &C,
     format: &mut dyn Format,
     task: usize,
-    entries: &[Entry],
+    entries: &[BufferedArray],
 ) -> Result<()> {
     let dimensions: Vec<_> = entries.iter().map(|e| e.regions().dimensions()).collect();
     let Some(mut parts) = accept(io, task, &dimensions)? else {
@@ -62,73 +63,66 @@ fn write_for<C: Comm>(
     let recvs = parts.iter_mut();
     let recvs = recvs.flat_map(|p| [(task, &mut p.encoded[..]), (task, &mut p.data[..])]);
     io.transfer(CONTENTS, &[], &mut recvs.collect::<Vec<_>>())?;
-    let regions: Result<Vec<_>> = parts.iter().map(Part::regions).collect();
+    let regions: Result<Vec<_>> = parts.iter().map(TaskArray::regions).collect();
     let regions = regions?;
     let all = entries.iter().zip(&regions).zip(&mut parts);
-    let writes = all.map(|((entry, regions), part)| Write {
-        var: entry.var,
-        kind: entry.decomp.kind,
-        regions,
-        data: &mut part.data,
+    let writes = all.map(|((entry, regions), part)| {
+        Transfer::new(entry.var, entry.decomp.kind, regions, &mut part.data)
     });
     write_each(format, &mut writes.collect::<Vec<_>>())
 }
 
-/// One by one, so that what goes wrong with one variable does not keep the others from the file.
-fn write_each(format: &mut dyn Format, writes: &mut [Write]) -> Result<()> {
+/// One by one, so that a failure of one variable does not keep the others from the file.
+fn write_each(format: &mut dyn Format, writes: &mut [Transfer]) -> Result<()> {
     let each = writes.chunks_mut(1).map(|write| format.write(write));
     each.fold(Ok(()), Result::and)
 }
 
-/// Reads for all I/O tasks. Collective over them; `format` is there on the first.
+/// Reads for all I/O tasks. Collective over them; the first has `format`.
 pub(super) fn read<C: Comm>(
     io: &C,
     format: Option<&mut dyn Format>,
-    var: i32,
-    kind: Kind,
-    regions: &Regions,
-    data: &mut [u8],
+    read: &mut Transfer,
 ) -> Result<()> {
     let Some(format) = format else {
-        return fetch(io, regions, data);
+        return fetch(io, read);
     };
-    let own = format.read(var, kind, regions, data);
+    let own = format.read(read);
     (1..io.size()).fold(own, |verdict, task| {
-        let dimensions = regions.dimensions();
-        verdict.and(read_for(io, format, task, var, kind, dimensions))
+        verdict.and(read_for(io, format, task, read))
     })
 }
 
-fn fetch<C: Comm>(io: &C, regions: &Regions, data: &mut [u8]) -> Result<()> {
-    let encoded = encode(regions);
+fn fetch<C: Comm>(io: &C, read: &mut Transfer) -> Result<()> {
+    let encoded = encode(read.regions);
     let sizes = match &encoded {
-        Ok(_) => [size(regions, data)],
+        Ok(_) => [size(read.regions, read.data)],
         Err(_) => [[0; 2]],
     };
     let wanted = offer(io, &sizes)?;
     let encoded = encoded?;
     if wanted {
-        io.transfer(CONTENTS, &[(0, &encoded)], &mut [(0, data)])?;
+        io.transfer(CONTENTS, &[(0, &encoded)], &mut [(0, &mut *read.data)])?;
     }
     Ok(())
 }
 
-fn read_for<C: Comm>(
-    io: &C,
-    format: &mut dyn Format,
-    task: usize,
-    var: i32,
-    kind: Kind,
-    dimensions: usize,
-) -> Result<()> {
-    let parts = accept(io, task, &[dimensions])?;
+/// `own`: what the first task has read of the same variable.
+fn read_for<C: Comm>(io: &C, format: &mut dyn Format, task: usize, own: &Transfer) -> Result<()> {
+    let parts = accept(io, task, &[own.regions.dimensions()])?;
     let Some(mut part) = parts.into_iter().flatten().next() else {
         return Ok(());
     };
     io.recv(task, CONTENTS, &mut part.encoded)?;
-    let regions = part.regions();
-    let read = regions.and_then(|regions| format.read(var, kind, &regions, &mut part.data));
-    // Sent even if it could not be read: the task waits for it.
+    let read = part.regions().and_then(|regions| {
+        format.read(&mut Transfer::new(
+            own.var,
+            own.kind,
+            &regions,
+            &mut part.data,
+        ))
+    });
+    // Sent even if the read failed: the task waits for it.
     io.send(task, CONTENTS, &part.data)?;
     read
 }
@@ -140,10 +134,10 @@ fn size(regions: &Regions, data: &[u8]) -> Size {
     [regions.len() as u64, data.len() as u64]
 }
 
-/// Tells the first I/O task how much there is; whether it wants it.
+/// Tells the first I/O task how much there is; returns whether it accepts.
 fn offer<C: Comm>(io: &C, sizes: &[Size]) -> Result<bool> {
-    let words = sizes.iter().flatten();
-    let bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes = Vec::new();
+    wire::put(&mut bytes, sizes.as_flattened());
     io.send(0, OFFER, &bytes)?;
     if bytes.iter().all(|byte| *byte == 0) {
         return Ok(false);
@@ -153,67 +147,59 @@ fn offer<C: Comm>(io: &C, sizes: &[Size]) -> Result<bool> {
     Ok(answer == [1])
 }
 
-/// Learns from a task how much there is and tells it whether there is memory for it; nothing if there is
-/// nothing.
-fn accept<C: Comm>(io: &C, task: usize, dimensions: &[usize]) -> Result<Option<Vec<Part>>> {
+/// Learns from a task how much it has and answers whether there is memory for it. `None` if it has nothing.
+fn accept<C: Comm>(io: &C, task: usize, dimensions: &[usize]) -> Result<Option<Vec<TaskArray>>> {
     let mut sizes = vec![0; 16 * dimensions.len()];
     io.recv(task, OFFER, &mut sizes)?;
     if sizes.iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
-    let each = dimensions.iter().enumerate();
+    let mut words = wire::numbers(&sizes);
+    let mut next = || words.next().unwrap_or(0);
+    let each = dimensions.iter();
     let parts: Result<Vec<_>> = each
-        .map(|(at, dimensions)| {
-            Part::new(
-                *dimensions,
-                [word(&sizes, 2 * at), word(&sizes, 2 * at + 1)],
-            )
-        })
+        .map(|dimensions| TaskArray::new(*dimensions, [next(), next()]))
         .collect();
     io.send(task, ANSWER, &[parts.is_ok().into()])?;
     parts.map(Some)
 }
 
-/// What another I/O task has of one variable.
-struct Part {
+/// Regions and data of one variable, from another I/O task.
+struct TaskArray {
     dimensions: usize,
     number: usize,
     encoded: Vec<u8>,
     data: Vec<u8>,
 }
 
-impl Part {
+impl TaskArray {
     fn new(dimensions: usize, [number, bytes]: Size) -> Result<Self> {
         Ok(Self {
             dimensions,
             number: number as usize,
-            encoded: memory::zeros(number.saturating_mul(16 * dimensions as u64))?,
-            data: memory::zeros(bytes)?,
+            encoded: alloc::zeros(number.saturating_mul(16 * dimensions as u64))?,
+            data: alloc::zeros(bytes)?,
         })
     }
 
     fn regions(&self) -> Result<Regions> {
         let mut regions = Regions::with_room(self.dimensions, self.number)?;
-        let mut own = vec![0; 2 * self.dimensions];
-        for at in 0..self.number {
-            let words = own.iter_mut().enumerate();
-            words.for_each(|(i, w)| *w = word(&self.encoded, 2 * self.dimensions * at + i));
-            regions.push(&own[..self.dimensions], &own[self.dimensions..]);
+        let mut words = wire::numbers(&self.encoded);
+        let mut region = vec![0; 2 * self.dimensions];
+        for _ in 0..self.number {
+            let pairs = region.iter_mut().zip(&mut words);
+            pairs.for_each(|(number, word)| *number = word);
+            regions.push(&region[..self.dimensions], &region[self.dimensions..]);
         }
         Ok(regions)
     }
 }
 
 fn encode(regions: &Regions) -> Result<Vec<u8>> {
-    let mut bytes = memory::list(regions.len() * 16 * regions.dimensions())?;
+    let mut bytes = alloc::list(regions.len() * 16 * regions.dimensions())?;
     for (start, count) in regions.iter() {
-        let words = start.iter().chain(count);
-        words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        wire::put(&mut bytes, start);
+        wire::put(&mut bytes, count);
     }
     Ok(bytes)
-}
-
-fn word(bytes: &[u8], index: usize) -> u64 {
-    let own = bytes.get(8 * index..).and_then(|rest| rest.first_chunk());
-    own.map_or(0, |own| u64::from_le_bytes(*own))
 }

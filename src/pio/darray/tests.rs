@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::convert::convert;
-use super::super::format::memory::{self as in_memory, Disk, Memory};
-use super::super::{IoSystem, Kind, Layout, Outside, Placement, Rearranger};
+use super::super::format::tests::fake::{self, Disk, FakeFile};
+use super::super::{DecompSpec, IoSystem, Kind, Placement, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
 
@@ -99,24 +99,15 @@ impl Setting {
     fn decomps(&self, system: &IoSystem<LocalComm>) -> Vec<Arc<Decomp>> {
         let make = |shape: &Shape| {
             let map = &deal(self.total(), self.ranks, shape.pattern)[system.comm.rank()];
-            let layout = Layout {
-                kind: shape.kind,
-                dims: &self.dims,
-                map,
-                rearranger: shape.rearranger,
-                read_only: false,
-                io_region: None,
-                block_size: 1,
-                strict: true,
-                outside: Outside::Refused,
-            };
-            Arc::new(Decomp::new(system, &layout).unwrap())
+            let mut spec = DecompSpec::new(shape.kind, self.dims.clone(), shape.rearranger);
+            spec.strict = true;
+            Arc::new(Decomp::new(system, &spec, map).unwrap())
         };
         self.decomps.iter().map(make).collect()
     }
 
     fn create(&self, system: &Arc<IoSystem<LocalComm>>, disk: &Disk) -> File<LocalComm> {
-        let mut file = in_memory::file(system, self.parallel, |t| Memory::create(disk, t));
+        let mut file = fake::file(system, self.parallel, |t| FakeFile::create(disk, t));
         file.limit_buffer(self.limit);
         file
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::super::error::EINVAL;
-use super::super::format::memory::{self, Disk, FAULT, Memory};
+use super::super::format::tests::fake::{self, Disk, FAULT, FakeFile};
 use super::super::{IoSystem, Placement, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
@@ -32,10 +32,10 @@ fn round_trip(disk: &Disk, dims: &[u64], maps: &[Vec<i64>], parallel: bool) {
     run(maps.len(), |comm| {
         let map = &maps[comm.rank()];
         let system = system(&comm, 1);
-        let mut file = memory::file(&system, parallel, |t| Memory::create(disk, t));
+        let mut file = fake::file(&system, parallel, |t| FakeFile::create(disk, t));
         write(&mut file, dims, map, &about(title)).unwrap();
         file.close().unwrap();
-        let mut file = memory::file(&system, parallel, |t| Memory::open(disk, t));
+        let mut file = fake::file(&system, parallel, |t| FakeFile::open(disk, t));
         let stored = read(&mut file, None).unwrap();
         assert_eq!(&stored.dims, dims);
         assert_eq!(&stored.map, map);
@@ -82,7 +82,7 @@ fn files_of_the_other_library_are_read() {
     let disk = Disk::default();
     run(2, |comm| {
         let system = system(&comm, 0);
-        let mut file = memory::file(&system, true, |t| Memory::create(&disk, t));
+        let mut file = fake::file(&system, true, |t| FakeFile::create(&disk, t));
         write(&mut file, &[2], &[comm.rank() as i64 + 1], &about(None)).unwrap();
         let other = VERSIONS.into_iter().find(|name| *name != VERSION).unwrap();
         file.redef().unwrap();
@@ -97,7 +97,7 @@ fn another_number_of_ranks_is_an_error_on_all() {
     let disk = Disk::default();
     round_trip(&disk, &[6], &[vec![1, 2, 3], vec![4, 5, 6]], true);
     let ended = run(3, |comm| {
-        let mut file = memory::file(&system(&comm, 0), true, |t| Memory::open(&disk, t));
+        let mut file = fake::file(&system(&comm, 0), true, |t| FakeFile::open(&disk, t));
         read(&mut file, None).unwrap_err().code()
     });
     assert_eq!(ended, [EINVAL; 3]);
@@ -108,7 +108,7 @@ fn refused(dims: u64, task: u64, element: u64, bytes: Option<u64>) -> Vec<Option
     let disk = Disk::default();
     run(2, |comm| {
         let system = system(&comm, 0);
-        let mut file = memory::file(&system, true, |t| Memory::create(&disk, t));
+        let mut file = fake::file(&system, true, |t| FakeFile::create(&disk, t));
         file.ask(|format| {
             for (name, text) in [(VERSION, c"2.0.1"), (ORDER, c"C")] {
                 put_text(format, name, text)?;
@@ -151,8 +151,8 @@ fn a_file_that_fails_at_any_call_is_an_error_on_all_ranks() {
         let disk = Disk::default();
         let ended = run(3, |comm| {
             let system = system(&comm, 0);
-            let mut file = memory::file(&system, true, |t| {
-                let mut memory = Memory::create(&disk, t);
+            let mut file = fake::file(&system, true, |t| {
+                let mut memory = FakeFile::create(&disk, t);
                 memory.failing = Some(call);
                 memory
             });

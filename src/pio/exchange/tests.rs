@@ -1,12 +1,12 @@
 //! Random decompositions on threads, compared with a model that gathers everything in one place.
 
-mod journey;
+mod reads;
 
 use super::*;
 use crate::comm::local::{LocalComm, run};
-use crate::pio::{Decomp, Kind, Layout, Outside, Placement, Rearranger};
-use journey::Journey;
+use crate::pio::{Decomp, DecompSpec, Kind, Outside, Placement, Rearranger};
 use proptest::prelude::*;
+use reads::{Collected, Reads};
 
 /// A decomposition of all ranks.
 #[derive(Clone, Debug)]
@@ -127,17 +127,11 @@ impl Case {
         IoSystem::new(comm, self.placement, self.rearranger).unwrap()
     }
 
-    fn layout<'a>(&'a self, map: &'a [i64]) -> Layout<'a> {
-        Layout {
-            kind: self.kind,
-            dims: &self.dims,
-            map,
-            rearranger: self.rearranger,
+    fn spec(&self) -> DecompSpec {
+        DecompSpec {
             read_only: self.read_only,
-            io_region: None,
             block_size: self.block_size,
-            strict: false,
-            outside: Outside::Refused,
+            ..DecompSpec::new(self.kind, self.dims.clone(), self.rearranger)
         }
     }
 
@@ -199,52 +193,13 @@ struct Seen {
     group: Vec<usize>,
 }
 
-/// What comes in pieces of so many elements.
-struct Poured {
-    elements: u64,
-    left: u64,
-    piece: u64,
-    bytes: Vec<u8>,
-}
-
-impl Poured {
-    fn new(elements: u64, piece: u64) -> Self {
-        Self {
-            elements,
-            left: elements,
-            piece,
-            bytes: Vec::new(),
-        }
-    }
-}
-
-impl Sink for Poured {
-    fn elements(&self) -> u64 {
-        self.elements
-    }
-
-    fn longest(&self) -> u64 {
-        self.piece.min(self.elements)
-    }
-
-    fn next(&self) -> Option<u64> {
-        (self.left > 0).then(|| self.piece.min(self.left))
-    }
-
-    fn write(&mut self, piece: &mut [u8]) {
-        self.bytes.extend_from_slice(piece);
-        piece.fill(0x77);
-        self.left -= self.piece.min(self.left);
-    }
-}
-
 const FILL: u8 = 0xf1;
 const UNTOUCHED: u8 = 0x33;
 
 fn move_about(case: &Case, comm: LocalComm) -> Seen {
     let system = case.system(&comm);
     let (rank, size) = (comm.rank(), case.kind.size());
-    let decomp = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
+    let decomp = Decomp::new(&system, &case.spec(), &case.maps[rank]).unwrap();
     let plan = &decomp.plan;
     let fill = vec![FILL; size];
     let packed = pack(&system, plan, size, &case.array(rank, 9)).unwrap();
@@ -253,9 +208,9 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
     drop(collect(&vec![0xee; size]));
     let buffer = collect(&fill);
     for piece in [1, 3, 8, u64::MAX] {
-        let mut poured = Poured::new((buffer.len() / size) as u64, piece);
-        pour(&system, plan, size, &packed, &fill, &mut poured).unwrap();
-        assert_eq!(poured.bytes, *buffer);
+        let mut collected = Collected::new((buffer.len() / size) as u64, piece);
+        collect_pieces(&system, plan, size, &packed, &fill, &mut collected).unwrap();
+        assert_eq!(collected.bytes, *buffer);
     }
     let held_buffer = to_io(&system, plan, size, &packed, &fill).unwrap();
     let read = case
@@ -264,11 +219,11 @@ fn move_about(case: &Case, comm: LocalComm) -> Seen {
         .flat_map(|e| case.value(e));
     let read: Vec<u8> = read.collect();
     let mut back = [(); 2].map(|()| vec![UNTOUCHED; case.maps[rank].len() * size]);
-    let journey = Journey::new(&system, plan, size);
-    journey.as_a_whole(&read, &mut back[0]).unwrap();
+    let reads = Reads::new(&system, plan, size);
+    reads.as_a_whole(&read, &mut back[0]).unwrap();
     to_compute(&system, plan, size, &held_buffer, &mut back[1]).unwrap();
     let mut again = vec![UNTOUCHED; back[0].len()];
-    journey.in_pieces(&read, &mut again).unwrap();
+    reads.in_pieces(&read, &mut again).unwrap();
     assert_eq!(again, back[0]);
     let task = system.groups.task_of(rank);
     Seen {
@@ -338,14 +293,14 @@ proptest! {
         };
         let ended = run(ranks, |comm| {
             let system = case.system(&comm);
-            let mut layout = case.layout(&case.maps[comm.rank()]);
-            let own = region(system.io_rank().unwrap_or(0));
-            layout.io_region = Some((&own.0, &own.1));
-            let plan = Decomp::new(&system, &layout).unwrap().plan;
+            let mut spec = case.spec();
+            let (start, count) = region(system.io_rank().unwrap_or(0));
+            spec.io_region = Some((start.to_vec(), count.to_vec()));
+            let plan = Decomp::new(&system, &spec, &case.maps[comm.rank()]).unwrap().plan;
             let packed = pack(&system, &plan, 4, &case.array(comm.rank(), 0)).unwrap();
             let held = collect(&system, &plan, 4, &packed, &[0; 4]).unwrap();
             let mut back = vec![0; case.maps[comm.rank()].len() * 4];
-            Journey::new(&system, &plan, 4).as_a_whole(&held, &mut back).unwrap();
+            Reads::new(&system, &plan, 4).as_a_whole(&held, &mut back).unwrap();
             (case.elements(&plan.held().unwrap()), held.to_vec(), back, system.io_rank())
         });
         for (rank, (elements, held, back, task)) in ended.into_iter().enumerate() {
@@ -412,11 +367,11 @@ fn verdicts(maps: Vec<Vec<i64>>, rearranger: Rearranger, strict: bool) -> Vec<Re
     };
     run(case.ranks, |comm| {
         let system = case.system(&comm);
-        let layout = Layout {
+        let spec = DecompSpec {
             strict,
-            ..case.layout(&case.maps[comm.rank()])
+            ..case.spec()
         };
-        Decomp::new(&system, &layout).map(drop)
+        Decomp::new(&system, &spec, &case.maps[comm.rank()]).map(drop)
     })
 }
 
@@ -450,20 +405,15 @@ fn kept(maps: &[Vec<i64>], rearranger: Rearranger, outside: Outside) -> Vec<Vec<
             base: 0,
         };
         let system = IoSystem::new(&comm, placement, rearranger).unwrap();
-        let layout = |outside| Layout {
-            kind: Kind::Int,
-            dims: &[10],
-            map: &maps[comm.rank()],
-            rearranger,
-            read_only: false,
-            io_region: None,
-            block_size: 1,
+        let spec = |outside| DecompSpec {
             strict: true,
             outside,
+            ..DecompSpec::new(Kind::Int, vec![10], rearranger)
         };
-        let kept = Decomp::new(&system, &layout(outside)).unwrap();
-        // It is not lent to one who wants to know what is wrong.
-        let refused = Decomp::new(&system, &layout(Outside::Refused)).map(drop);
+        let map = &maps[comm.rank()];
+        let kept = Decomp::new(&system, &spec(outside), map).unwrap();
+        // The cached plan is not used for a stricter decomposition.
+        let refused = Decomp::new(&system, &spec(Outside::Refused), map).map(drop);
         assert_eq!(refused.unwrap_err().code(), -36);
         kept.map().unwrap()
     })
@@ -503,8 +453,8 @@ fn the_same_decomposition_shares_its_plan() {
     run(4, |comm| {
         let system = case.system(&comm);
         let rank = comm.rank();
-        let first = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
-        let again = Decomp::new(&system, &case.layout(&case.maps[rank])).unwrap();
+        let first = Decomp::new(&system, &case.spec(), &case.maps[rank]).unwrap();
+        let again = Decomp::new(&system, &case.spec(), &case.maps[rank]).unwrap();
         assert!(Arc::ptr_eq(&first.plan, &again.plan));
         // One rank differs: all make a new plan.
         let map = if rank == 2 {
@@ -512,7 +462,7 @@ fn the_same_decomposition_shares_its_plan() {
         } else {
             &case.maps[rank]
         };
-        let changed = Decomp::new(&system, &case.layout(map)).unwrap();
+        let changed = Decomp::new(&system, &case.spec(), map).unwrap();
         assert!(!Arc::ptr_eq(&first.plan, &changed.plan));
         assert_eq!(changed.map().unwrap(), *map);
     });
@@ -536,8 +486,7 @@ fn a_large_plan_goes_with_its_last_decomposition() {
     };
     run(2, |comm| {
         let system = case.system(&comm);
-        let layout = case.layout(&case.maps[comm.rank()]);
-        let first = Decomp::new(&system, &layout).unwrap();
+        let first = Decomp::new(&system, &case.spec(), &case.maps[comm.rank()]).unwrap();
         let plan = Arc::downgrade(&first.plan);
         system.forget_plans();
         assert!(plan.upgrade().is_some());

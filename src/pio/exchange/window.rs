@@ -1,32 +1,32 @@
-//! The stretch of a buffer that is in use: what lies before it has gone on, to what lies behind it nothing has come.
+//! The part of a buffer that is in use. Elements before it have been handed on; none after it has been received.
 
-/// Where the elements of a buffer go, piece by piece in their order.
-pub(in crate::pio) trait Sink {
-    /// How many elements all pieces have together, and the longest has.
+/// Takes the elements of a buffer, piece by piece in their order.
+pub(in crate::pio) trait PieceSink {
+    /// The number of elements of all pieces together, and of the longest.
     fn elements(&self) -> u64;
     fn longest(&self) -> u64;
 
-    /// How many elements the next piece has.
+    /// The number of elements of the next piece.
     fn next(&self) -> Option<u64>;
 
-    /// Takes the next piece, whose contents may be lost.
+    /// Takes the next piece; may overwrite it.
     fn write(&mut self, piece: &mut [u8]);
 }
 
-/// All of a buffer is one piece, and stays where it is.
-pub(super) struct Stay {
+/// One piece, which stays in the buffer.
+pub(super) struct WholeBuffer {
     length: u64,
     done: bool,
 }
 
-impl Stay {
+impl WholeBuffer {
     pub(super) fn of(length: u64) -> Self {
         let done = false;
         Self { length, done }
     }
 }
 
-impl Sink for Stay {
+impl PieceSink for WholeBuffer {
     fn elements(&self) -> u64 {
         self.length
     }
@@ -45,30 +45,30 @@ impl Sink for Stay {
 }
 
 pub(super) struct Window<'a> {
-    room: &'a mut [u8],
+    memory: &'a mut [u8],
     element: usize,
-    /// One element, for places to which nothing may come.
+    /// One element, for places that receive nothing.
     fill: Option<&'a [u8]>,
-    /// In elements of the buffer: where the room begins, what has gone on, and where something may have come to.
+    /// In elements of the buffer: where `memory` begins, the end of what was handed on, and the end of what is in use.
     start: u64,
-    gone: u64,
+    drained: u64,
     end: u64,
 }
 
 impl<'a> Window<'a> {
-    /// `room` is long enough for all that is in use at once.
-    pub(super) fn new(room: &'a mut [u8], element: usize, fill: Option<&'a [u8]>) -> Self {
+    /// `memory` has room for all elements that are in use at once.
+    pub(super) fn new(memory: &'a mut [u8], element: usize, fill: Option<&'a [u8]>) -> Self {
         Self {
-            room,
+            memory,
             element,
             fill,
             start: 0,
-            gone: 0,
+            drained: 0,
             end: 0,
         }
     }
 
-    /// A buffer in which everything has its place.
+    /// A buffer that is complete.
     pub(super) fn complete(buffer: &'a mut [u8], element: usize) -> Self {
         let end = (buffer.len() / element) as u64;
         Self {
@@ -77,32 +77,32 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Goes on to `end`; returns the element that the room begins with, and the room.
+    /// Extends the window to `end`; returns the element at which the memory begins, and the memory.
     pub(super) fn reach(&mut self, end: u64) -> (u64, &mut [u8]) {
         if end > self.end {
-            if self.bytes(end) > self.room.len() {
+            if self.bytes(end) > self.memory.len() {
                 self.slide();
             }
             let range = self.bytes(self.end)..self.bytes(end);
             if let Some(fill) = self.fill {
-                let places = self.room[range].chunks_exact_mut(self.element);
+                let places = self.memory[range].chunks_exact_mut(self.element);
                 places.for_each(|place| place.copy_from_slice(fill));
             }
             self.end = end;
         }
-        (self.start, self.room)
+        (self.start, self.memory)
     }
 
-    /// Hands on all pieces that end before `complete`.
-    pub(super) fn drain(&mut self, complete: u64, sink: &mut dyn Sink) {
-        while let Some(end) = sink.next().map(|count| self.gone + count) {
+    /// Hands all pieces that end by `complete` to the sink.
+    pub(super) fn drain(&mut self, complete: u64, sink: &mut dyn PieceSink) {
+        while let Some(end) = sink.next().map(|count| self.drained + count) {
             if end > complete {
                 return;
             }
             self.reach(end);
-            let range = self.bytes(self.gone)..self.bytes(end);
-            sink.write(&mut self.room[range]);
-            self.gone = end;
+            let range = self.bytes(self.drained)..self.bytes(end);
+            sink.write(&mut self.memory[range]);
+            self.drained = end;
         }
     }
 
@@ -110,10 +110,10 @@ impl<'a> Window<'a> {
         (element - self.start) as usize * self.element
     }
 
-    /// What is in use comes to the beginning of the room.
+    /// Moves what is in use to the beginning of the memory.
     fn slide(&mut self) {
-        let range = self.bytes(self.gone)..self.bytes(self.end);
-        self.room.copy_within(range, 0);
-        self.start = self.gone;
+        let range = self.bytes(self.drained)..self.bytes(self.end);
+        self.memory.copy_within(range, 0);
+        self.start = self.drained;
     }
 }

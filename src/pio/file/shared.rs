@@ -1,11 +1,11 @@
-//! What an I/O task can tell all ranks, as bytes.
+//! Answers of an I/O task as bytes, to be broadcast.
 
 use std::ffi::CString;
 
 use super::super::Kind;
 use super::super::format::{Attribute, Counts, Variable};
 
-/// An answer: [`Shared::take`] reads back what [`Shared::put`] appended.
+/// [`Shared::take`] reads back what [`Shared::put`] appended.
 pub trait Shared: Sized {
     fn put(&self, bytes: &mut Vec<u8>);
     fn take(bytes: &mut &[u8]) -> Option<Self>;
@@ -69,6 +69,20 @@ impl<T: Shared> Shared for Vec<T> {
     }
 }
 
+impl<T: Shared> Shared for Option<T> {
+    fn put(&self, bytes: &mut Vec<u8>) {
+        self.is_some().put(bytes);
+        self.iter().for_each(|value| value.put(bytes));
+    }
+
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        match bool::take(bytes)? {
+            true => T::take(bytes).map(Some),
+            false => Some(None),
+        }
+    }
+}
+
 impl Shared for CString {
     fn put(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.as_bytes_with_nul());
@@ -96,7 +110,7 @@ macro_rules! shared_fields {
         }
     )*};
 }
-pub(super) use shared_fields;
+pub(in crate::pio) use shared_fields;
 
 shared_fields! {
     Variable { name kind dims attributes }
@@ -143,6 +157,7 @@ mod tests {
         survives((-5, u64::MAX, true));
         survives((CString::new("lat").unwrap(), Vec::<u8>::new()));
         survives(vec![vec![1_u8, 2], vec![], vec![0]]);
+        survives((None::<i32>, Some(7_i32)));
         survives(Variable {
             name: CString::new("").unwrap(),
             kind: Kind::UnsignedInt64,

@@ -1,4 +1,4 @@
-use super::super::format::memory::{self, Disk, EINDEFINE, ENOTVAR, FAULT, Memory};
+use super::super::format::tests::fake::{self, Disk, EINDEFINE, ENOTVAR, FAULT, FakeFile};
 use super::super::{Kind, Placement, Rearranger, Regions};
 use super::*;
 use crate::comm::local::{LocalComm, run};
@@ -30,8 +30,8 @@ fn on_all(test: impl Fn(File<LocalComm>) + Sync) {
         let disk = Disk::default();
         run(ranks, |comm| {
             let system = system(comm, tasks, stride, base);
-            test(memory::file(&system, parallel, |t| {
-                Memory::create(&disk, t)
+            test(fake::file(&system, parallel, |t| {
+                FakeFile::create(&disk, t)
             }));
         });
     }
@@ -176,8 +176,8 @@ fn a_failing_call_fails_on_all_ranks() {
                 let system = system(comm, tasks, stride, base);
                 let last = if parallel { tasks as usize - 1 } else { 0 };
                 let faulty = system.io_rank() == Some(last);
-                let mut file = memory::file(&system, parallel, |tasks| {
-                    let mut memory = Memory::create(&disk, tasks);
+                let mut file = fake::file(&system, parallel, |tasks| {
+                    let mut memory = FakeFile::create(&disk, tasks);
                     memory.failing = faulty.then_some(failing);
                     memory
                 });
@@ -212,7 +212,7 @@ fn a_file_that_is_not_open_everywhere_is_closed() {
             let system = system(comm, 2, 2, 0);
             let disk = Disk::default();
             let opened: Result<Option<Box<dyn Format>>> = match system.io_rank() {
-                Some(0) => Ok(Some(Box::new(Memory::create(&disk, None)))),
+                Some(0) => Ok(Some(Box::new(FakeFile::create(&disk, None)))),
                 Some(_) => Err(Error::IoType(9)),
                 None => Ok(None),
             };

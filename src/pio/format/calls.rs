@@ -1,5 +1,4 @@
-//! The functions of the file libraries, which `calls.in` lists; most of them both libraries have, alike but for the
-//! prefix of their names.
+//! The functions of the file libraries that `calls.in` lists. Most exist in both, with another prefix of the name.
 //!
 //! Counts are `MPI_Offset` in one library and `size_t` in the other: both have 64 bits here.
 #![allow(unsafe_code)]
@@ -19,6 +18,10 @@ pub(super) struct Call<F> {
 
 /// One function for each kind of data in memory.
 pub(super) type ByKind<F> = [Call<F>; 11];
+
+/// put_vara or get_vara: one region.
+pub(super) type VaraFn =
+    unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, *mut c_void) -> c_int;
 
 // `Calls`: what both libraries have; `Netcdf` and `Pnetcdf`: that, and what only the one has.
 include!(concat!(env!("OUT_DIR"), "/calls.rs"));

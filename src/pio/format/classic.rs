@@ -1,66 +1,60 @@
-//! A file as both libraries see it; each adds only what it does in its own way ([`Library`]).
+//! The calls that PnetCDF and netCDF have in common, for files of the classic formats: all of [`Format`] but for what
+//! each library does in its own way ([`DataAccess`]).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::null_mut;
 
 use super::calls::{Calls, of_kind};
-use super::{Attribute, Counts, Format, Variable, Write};
-use crate::pio::{Error, Kind, Regions, Result};
+use super::{Attribute, Counts, Format, Transfer, Variable};
+use crate::pio::{Error, Kind, Regions, Result, alloc};
 
-/// Longer than the longest name in a file with its closing NUL.
+/// Room for a name of NC_MAX_NAME bytes and its NUL.
 const NAME: usize = 1025;
 const FILL: c_int = 0;
 const NOFILL: c_int = 0x100;
 pub(super) const FILL_VALUE: &CStr = c"_FillValue";
-/// Text and numbers are not converted into each other.
+/// As NC_ECHAR: text and numbers are not converted into each other.
 const ECHAR: i32 = -56;
 
-/// An open file of one of the libraries.
-pub(super) struct Handle {
+/// An open file and the functions of its library.
+pub(super) struct NcFile {
     pub(super) id: c_int,
     pub(super) calls: &'static Calls,
 }
 
-/// What is different in each library. Everybody who has the file makes each call.
-pub(super) trait Library: Send {
+/// The part of [`Format`] that differs between the libraries: fill values, writing and reading.
+pub(super) trait DataAccess: Send {
     fn def_var_fill(
         &mut self,
-        file: &Handle,
+        file: &NcFile,
         var: i32,
         fill: bool,
         value: Option<&[u8]>,
     ) -> Result<()>;
-    fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)>;
+    fn inq_var_fill(&mut self, file: &NcFile, var: i32) -> Result<(bool, Vec<u8>)>;
+    fn write(&mut self, file: &NcFile, writes: &mut [Transfer]) -> Result<()>;
+    fn read(&mut self, file: &NcFile, read: &mut Transfer) -> Result<()>;
     fn begin_pieces(
         &mut self,
-        _file: &Handle,
-        _parts: &[(i32, Kind, &Regions)],
+        _file: &NcFile,
+        _vars: &[(i32, Kind, &Regions)],
     ) -> Result<Option<Vec<Regions>>> {
         Ok(None)
     }
-    fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
-        self.write(file, std::slice::from_mut(write))
+    fn put_piece(&mut self, file: &NcFile, piece: &mut Transfer) -> Result<()> {
+        self.write(file, std::slice::from_mut(piece))
     }
-    fn get_piece(&mut self, file: &Handle, read: &mut Write) -> Result<()> {
-        self.read(file, read.var, read.kind, read.regions, read.data)
+    fn get_piece(&mut self, file: &NcFile, piece: &mut Transfer) -> Result<()> {
+        self.read(file, piece)
     }
-    fn end_pieces(&mut self, _file: &Handle) -> Result<()> {
+    fn end_pieces(&mut self, _file: &NcFile) -> Result<()> {
         Ok(())
     }
-    fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()>;
-    fn read(
-        &mut self,
-        file: &Handle,
-        var: i32,
-        kind: Kind,
-        regions: &Regions,
-        data: &mut [u8],
-    ) -> Result<()>;
 }
 
 pub(super) struct Classic<L> {
-    pub(super) handle: Handle,
+    pub(super) handle: NcFile,
     pub(super) library: L,
 }
 
@@ -74,7 +68,7 @@ macro_rules! ask {
     }};
 }
 
-impl Handle {
+impl NcFile {
     /// Returns whether the file was filled before.
     pub(super) fn set_fill(&self, fill: bool) -> Result<bool> {
         let mut old = 0;
@@ -151,7 +145,7 @@ impl Handle {
 
     pub(super) fn get_attribute(&self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
         let length = self.attribute(var, name)?.length;
-        let mut values = zeroed(length, memory.size())?;
+        let mut values = alloc::zeros(length.saturating_mul(memory.size() as u64))?;
         let call = of_kind(&self.calls.get_att, memory);
         // SAFETY: the file is open, the name ends with NUL, there is room for every value.
         self.calls.check(call.name, unsafe {
@@ -161,7 +155,7 @@ impl Handle {
     }
 }
 
-/// As PIO has a new file.
+/// Turns filling off in a new file, as PIO does.
 pub(super) fn unfilled(mut file: Box<dyn Format>) -> Result<Box<dyn Format>> {
     match file.set_fill(false) {
         Ok(_) => Ok(file),
@@ -169,23 +163,15 @@ pub(super) fn unfilled(mut file: Box<dyn Format>) -> Result<Box<dyn Format>> {
     }
 }
 
-pub(super) fn zeroed(length: u64, size: usize) -> Result<Vec<u8>> {
-    let bytes = (length as usize).saturating_mul(size);
-    let mut values = Vec::new();
-    let reserved = values.try_reserve_exact(bytes);
-    reserved.map_err(|_| Error::Memory(bytes as u64))?;
-    values.resize(bytes, 0);
-    Ok(values)
-}
-
-/// The libraries take the buffer's word for its length.
-pub(super) fn check_buffer(kind: Kind, regions: &Regions, data: &[u8]) -> Result<()> {
-    let needed = regions.elements().checked_mul(kind.size() as u64);
+/// The libraries do not know the length of a buffer.
+pub(super) fn check_buffer(transfer: &Transfer) -> Result<()> {
+    let Transfer { kind, regions, .. } = transfer;
+    let (data, elements) = (&transfer.data, regions.elements());
+    let needed = elements.checked_mul(kind.size() as u64);
     if needed.is_none_or(|bytes| bytes > data.len() as u64) {
         return Err(Error::Invalid(format!(
-            "a buffer of {} bytes is too short for {} elements",
+            "a buffer of {} bytes is too short for {elements} elements",
             data.len(),
-            regions.elements()
         )));
     }
     if data.as_ptr().align_offset(kind.size()) != 0 && !regions.is_empty() {
@@ -196,7 +182,7 @@ pub(super) fn check_buffer(kind: Kind, regions: &Regions, data: &[u8]) -> Result
     Ok(())
 }
 
-/// What the call writes: a name that ends with NUL.
+/// The name that a call writes, up to its NUL.
 fn name(write: impl FnOnce(*mut c_char) -> Result<()>) -> Result<CString> {
     let mut bytes = vec![0u8; NAME];
     write(bytes.as_mut_ptr().cast())?;
@@ -205,7 +191,7 @@ fn name(write: impl FnOnce(*mut c_char) -> Result<()>) -> Result<CString> {
         .into())
 }
 
-impl<L: Library> Format for Classic<L> {
+impl<L: DataAccess> Format for Classic<L> {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32> {
         let mut dim = 0;
         const UNLIMITED: u64 = 0; // as NC_UNLIMITED
@@ -336,27 +322,27 @@ impl<L: Library> Format for Classic<L> {
         ask!(self.handle, del_att, var, name.as_ptr())
     }
 
-    fn write(&mut self, writes: &mut [Write]) -> Result<()> {
+    fn write(&mut self, writes: &mut [Transfer]) -> Result<()> {
         self.library.write(&self.handle, writes)
     }
 
-    fn begin_pieces(&mut self, parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
-        self.library.begin_pieces(&self.handle, parts)
+    fn read(&mut self, read: &mut Transfer) -> Result<()> {
+        self.library.read(&self.handle, read)
     }
 
-    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
-        self.library.put_piece(&self.handle, write)
+    fn begin_pieces(&mut self, vars: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+        self.library.begin_pieces(&self.handle, vars)
     }
 
-    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
-        self.library.get_piece(&self.handle, read)
+    fn put_piece(&mut self, piece: &mut Transfer) -> Result<()> {
+        self.library.put_piece(&self.handle, piece)
+    }
+
+    fn get_piece(&mut self, piece: &mut Transfer) -> Result<()> {
+        self.library.get_piece(&self.handle, piece)
     }
 
     fn end_pieces(&mut self) -> Result<()> {
         self.library.end_pieces(&self.handle)
-    }
-
-    fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
-        self.library.read(&self.handle, var, kind, regions, data)
     }
 }

@@ -1,7 +1,7 @@
-//! Loads a file library when it is first used: programs that write no files of PIO do without it and all that it needs.
+//! Loads a file library at its first use: programs that use no files of PIO need neither it nor its dependencies.
 //!
-//! A library that the process has already, under the same name, is taken as it is. In a static program the functions may be
-//! part of the program (`linked`); then nothing is loaded.
+//! If the process has already loaded a library of that name, that one is used. In a static program the functions may be
+//! linked in (feature `linked`); then nothing is loaded.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, OsStr, c_char, c_void};
@@ -14,14 +14,14 @@ use super::calls::Call;
 use crate::comm::mpi;
 use crate::pio;
 
-/// A file library and where it is looked for.
-pub(super) struct Source {
+/// The names under which a file library is looked for.
+pub(super) struct LibraryNames {
     pub(super) title: &'static str,
-    /// What the loader is asked for, one after the other, with colons between.
+    /// Separated by colons, in the order in which they are tried.
     pub(super) names: &'static str,
 }
 
-/// What [`Source::load`] has come to in this process, once and for all.
+/// The result of [`LibraryNames::load`], kept for the life of the process.
 pub(super) type Loaded<T> = OnceLock<pio::Result<T>>;
 
 /// Finds functions of one library by their names.
@@ -40,11 +40,11 @@ impl Find<'_> {
     }
 }
 
-/// Looks up all functions that are called of a library, or tells why not.
+/// Looks up all functions of a library, or says why it cannot.
 type FindAll<T> = fn(&Find) -> Result<T, String>;
 
-impl Source {
-    /// The functions of the first library among the names that can be used.
+impl LibraryNames {
+    /// The functions of the first library that can be used.
     pub(super) fn load<T>(&self, find_all: FindAll<T>) -> pio::Result<T> {
         let loaded = match linked() {
             Some(table) => {
@@ -73,18 +73,18 @@ impl Source {
 }
 
 fn load<T>(name: &str, find_all: FindAll<T>) -> Result<T, String> {
-    // SAFETY: what the library does while it is loaded, it does in every program that is linked with it.
+    // SAFETY: the library's initializers run as in every program that is linked with it.
     let opened = unsafe { Library::open(Some(OsStr::new(name)), RTLD_NOW | RTLD_LOCAL) };
     let library = opened.map_err(|error| error.to_string())?;
     #[cfg(feature = "mpi")]
     check_mpi(look_up(&library, mpi::ENTRY_NAME), mpi::entry())?;
     let found = find_all(&Find(&|name| look_up(&library, name)))?;
-    // Its functions may be called until the process ends.
+    // Never unloaded: its functions may be called until the process ends.
     std::mem::forget(library);
     Ok(found)
 }
 
-/// Handles of one MPI mean nothing to another. A library that brings no MPI takes the one that is there.
+/// Refuses a library built for another MPI, whose handles differ. A library that names no MPI uses the one in use.
 #[cfg(feature = "mpi")]
 fn check_mpi(theirs: Option<*const c_void>, own: *const c_void) -> Result<(), String> {
     let (Some(theirs), Some(own)) = (theirs.and_then(object_of), object_of(own)) else {
@@ -99,14 +99,14 @@ fn check_mpi(theirs: Option<*const c_void>, own: *const c_void) -> Result<(), St
     ))
 }
 
-/// In the library or in what it needs.
+/// Looks in the library and its dependencies.
 fn look_up(library: &Library, name: &str) -> Option<*const c_void> {
     // SAFETY: only the address is taken.
     let symbol = unsafe { library.get::<*const c_void>(name.as_bytes()) };
     Some(symbol.ok()?.as_raw_ptr().cast_const())
 }
 
-/// A shared object or the program itself, as it lies in memory.
+/// A shared object, or the program itself, in memory.
 #[cfg(feature = "mpi")]
 struct Object {
     base: usize,
@@ -133,14 +133,14 @@ fn object_of(address: *const c_void) -> Option<Object> {
     })
 }
 
-/// What a static program says about a function that it is linked with.
+/// A function that is linked into a static program.
 #[repr(C)]
-struct Entry {
+struct LinkedFunction {
     name: *const c_char,
     function: *const c_void,
 }
 
-impl Entry {
+impl LinkedFunction {
     fn if_named(&self, name: &str) -> Option<*const c_void> {
         // SAFETY: a literal of the table.
         let own = unsafe { CStr::from_ptr(self.name) };
@@ -148,11 +148,11 @@ impl Entry {
     }
 }
 
-/// The table that PIO's static library brings; the last entry has no name.
+/// The table of PIO's static library; the last entry has no name.
 #[cfg(feature = "linked")]
-fn linked() -> Option<&'static [Entry]> {
+fn linked() -> Option<&'static [LinkedFunction]> {
     unsafe extern "C" {
-        fn stanchion_linked_table() -> *const Entry;
+        fn stanchion_linked_table() -> *const LinkedFunction;
     }
     // SAFETY: takes nothing and changes nothing.
     let table = unsafe { stanchion_linked_table() };
@@ -167,7 +167,7 @@ fn linked() -> Option<&'static [Entry]> {
 }
 
 #[cfg(not(feature = "linked"))]
-fn linked() -> Option<&'static [Entry]> {
+fn linked() -> Option<&'static [LinkedFunction]> {
     None
 }
 
@@ -192,9 +192,9 @@ mod tests {
         unsafe { find.call("nc_no_such_function") }
     }
 
-    fn source(names: &'static str) -> Source {
+    fn source(names: &'static str) -> LibraryNames {
         let title = "netCDF";
-        Source { title, names }
+        LibraryNames { title, names }
     }
 
     fn text_of<T>(result: pio::Result<T>) -> String {

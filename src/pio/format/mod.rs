@@ -1,5 +1,9 @@
-//! What the file libraries can do, one file each. Which of them may be used is decided when Stanchion is built; they are
-//! loaded when they are first used.
+//! The file libraries: PnetCDF and serial netCDF.
+//!
+//! [`Format`] is an open file, as the rest of PIO uses it. Both libraries implement it through `classic`, which makes
+//! the calls that they have in common; `DataAccess` there holds what each does in its own way: fill values and data.
+//! `calls` declares the libraries' functions, which `build.rs` generates from `calls.in` (`table`), and `load` finds
+//! them in the shared libraries when PIO opens its first file.
 
 #[cfg(any(feature = "pnetcdf", feature = "netcdf"))]
 mod calls;
@@ -20,7 +24,7 @@ use std::ops::RangeInclusive;
 use super::error::own_words;
 use super::{Error, Kind, Regions, Result};
 
-/// Numbers of PIO for the ways to a file.
+/// PIO's I/O types.
 pub const PNETCDF: i32 = 1;
 pub const NETCDF: i32 = 2;
 
@@ -34,7 +38,7 @@ pub fn check_built(iotype: i32) -> Result<()> {
     is_built(iotype).then_some(()).ok_or(Error::IoType(iotype))
 }
 
-/// Whether files of an I/O type can be opened by this process: loads the library if nobody has. Local.
+/// Whether this process can open files of an I/O type: loads the library if it is not loaded yet. Local.
 pub fn available(iotype: i32) -> bool {
     match iotype {
         #[cfg(feature = "pnetcdf")]
@@ -45,7 +49,7 @@ pub fn available(iotype: i32) -> bool {
     }
 }
 
-/// What the libraries say to one of their error codes, or words of our own where none can be asked.
+/// The libraries' text for one of their error codes, or our own if no library is loaded.
 pub fn text_of(code: i32) -> Option<String> {
     /// PnetCDF's own codes begin here; PIO's begin below them.
     const OF_PNETCDF: RangeInclusive<i32> = -499..=-201;
@@ -64,9 +68,9 @@ pub fn text_of(code: i32) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod memory;
+pub(crate) mod tests;
 
-/// What a variable is called and made of.
+/// A variable's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: CString,
@@ -76,14 +80,14 @@ pub struct Variable {
     pub attributes: i32,
 }
 
-/// What an attribute is made of.
+/// An attribute's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
     pub kind: Kind,
     pub length: u64,
 }
 
-/// What a file is made of.
+/// How many dimensions, variables and global attributes a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     pub dims: i32,
@@ -93,21 +97,19 @@ pub struct Counts {
     pub unlimited: i32,
 }
 
-/// The number that stands for the file itself where a variable is asked for.
+/// As NC_GLOBAL: stands for the file itself where a variable is asked for.
 pub const GLOBAL: i32 = -1;
 
-/// An open file as one I/O task sees it. With a parallel library every I/O task has one, and all of them make
-/// each call; with a serial one only the first I/O task has it.
-///
-/// It may be used by any thread, one at a time.
+/// An open file on one I/O task. With a parallel library every I/O task has one, and all of them make each call
+/// together; with a serial one only the first I/O task has it. Any thread may use it, one at a time.
 pub trait Format: Send {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32>;
     fn def_var(&mut self, name: &CStr, kind: Kind, dims: &[i32]) -> Result<i32>;
-    /// `value` is one element of the variable's kind; `None` leaves the default. `fill` false: do not fill.
+    /// `fill`: whether unwritten elements are filled. `value` is one element of the variable's kind; `None`: the default.
     fn def_var_fill(&mut self, var: i32, fill: bool, value: Option<&[u8]>) -> Result<()>;
-    /// Whether unwritten places are filled and with what.
+    /// Whether unwritten elements are filled, and with what.
     fn inq_var_fill(&mut self, var: i32) -> Result<(bool, Vec<u8>)>;
-    /// For the whole file; returns what it was.
+    /// Sets the fill mode of the whole file; returns the old one.
     fn set_fill(&mut self, fill: bool) -> Result<bool>;
     fn redef(&mut self) -> Result<()>;
     fn enddef(&mut self) -> Result<()>;
@@ -115,7 +117,7 @@ pub trait Format: Send {
     fn close(self: Box<Self>) -> Result<()>;
 
     fn counts(&mut self) -> Result<Counts>;
-    /// Number of the file's kind (NC_FORMAT_...).
+    /// As NC_FORMAT_...
     fn file_format(&mut self) -> Result<i32>;
     fn dim(&mut self, dim: i32) -> Result<(CString, u64)>;
     fn dim_named(&mut self, name: &CStr) -> Result<i32>;
@@ -141,41 +143,54 @@ pub trait Format: Send {
     fn rename_attribute(&mut self, var: i32, name: &CStr, new: &CStr) -> Result<()>;
     fn delete_attribute(&mut self, var: i32, name: &CStr) -> Result<()>;
 
-    /// Writes one buffer per variable, converting from `kind`. Regions have the variable's dimensions
-    /// and follow each other in the buffer, whose contents may be lost. With a parallel library all I/O tasks
-    /// take part with equally many variables in the same order, some perhaps without any region; data of all
-    /// of them are in the file, or handed to it, on return.
-    fn write(&mut self, writes: &mut [Write]) -> Result<()>;
+    /// Writes the data of several variables, converting from `kind`; may overwrite the buffers. With a parallel library
+    /// all I/O tasks give equally many variables in the same order, some perhaps without any region. On return the
+    /// data of all tasks are in the file, or handed to it.
+    fn write(&mut self, writes: &mut [Transfer]) -> Result<()>;
 
-    /// Whether regions of these variables are better written piece by piece, as soon as there are data for one, or read
-    /// so; and then which pieces, in the order of the buffer. With a parallel library all I/O tasks ask, and are told
-    /// the same. `end_pieces` must follow, and nothing but pieces may be written or read until then.
-    fn begin_pieces(&mut self, _parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+    /// Reads the data of one variable, converting to `kind`; otherwise as `write`.
+    fn read(&mut self, read: &mut Transfer) -> Result<()>;
+
+    /// Whether regions of these variables are better written or read piece by piece; if so, the pieces, in the order of
+    /// the buffer. With a parallel library all I/O tasks ask, and get the same answer. Until `end_pieces`, nothing but
+    /// pieces may be written or read.
+    fn begin_pieces(&mut self, _vars: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
         Ok(None)
     }
 
-    /// Writes one of the pieces; each task on its own. The contents of `data` may be lost.
-    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
-        self.write(std::slice::from_mut(write))
+    /// Writes one of the pieces; each task on its own. May overwrite the buffer.
+    fn put_piece(&mut self, piece: &mut Transfer) -> Result<()> {
+        self.write(std::slice::from_mut(piece))
     }
 
     /// Reads one of the pieces; each task on its own.
-    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
-        self.read(read.var, read.kind, read.regions, read.data)
+    fn get_piece(&mut self, piece: &mut Transfer) -> Result<()> {
+        self.read(piece)
     }
 
     fn end_pieces(&mut self) -> Result<()> {
         Ok(())
     }
-
-    /// Reads into a buffer, converting to `kind`; otherwise as `write`.
-    fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()>;
 }
 
-/// What goes into one variable, or comes from it.
-pub struct Write<'a> {
+/// Data that go into one variable, or come from it.
+pub struct Transfer<'a> {
     pub var: i32,
+    /// The type of `data`.
     pub kind: Kind,
+    /// With the variable's dimensions.
     pub regions: &'a Regions,
+    /// The elements of all regions, one after the other.
     pub data: &'a mut [u8],
+}
+
+impl<'a> Transfer<'a> {
+    pub fn new(var: i32, kind: Kind, regions: &'a Regions, data: &'a mut [u8]) -> Self {
+        Self {
+            var,
+            kind,
+            regions,
+            data,
+        }
+    }
 }

@@ -1,68 +1,66 @@
-//! Files through serial netCDF: only the first I/O task has the file.
+//! Serial netCDF: only the first I/O task has the file open.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 
-use super::calls::{Call, Netcdf, of_kind};
-use super::classic::{Classic, FILL_VALUE, Handle, Library, check_buffer, unfilled};
-use super::load::{Loaded, Source};
-use super::{Format, Write};
-use crate::pio::{Error, Kind, Regions, Result};
+use super::calls::{Call, Netcdf, VaraFn, of_kind};
+use super::classic::{Classic, DataAccess, FILL_VALUE, NcFile, check_buffer, unfilled};
+use super::load::{LibraryNames, Loaded};
+use super::{Format, Transfer};
+use crate::pio::{Error, Result};
 
-const SOURCE: Source = Source {
+const SOURCE: LibraryNames = LibraryNames {
     title: "netCDF",
     names: env!("STANCHION_NETCDF_NAMES"),
 };
-
-type OfRegion = unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, *mut c_void) -> c_int;
 
 const EPERM: i32 = -37;
 const ENOTATT: i32 = -43;
 const ERANGE: i32 = -60;
 
-struct File;
+struct NetcdfFile;
 
-/// Loads the library if nobody has. Local; an error is kept as well.
+/// The library's functions; loads it at the first call, and keeps an error, too. Local.
 pub(super) fn calls() -> Result<&'static Netcdf> {
     static LOADED: Loaded<Netcdf> = Loaded::new();
     let loaded = LOADED.get_or_init(|| SOURCE.load(Netcdf::find));
     loaded.as_ref().map_err(Error::clone)
 }
 
-/// As PIO has it: nothing is filled unless asked for.
+/// Turns filling off, as PIO does.
 pub fn create(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
-    unfilled(started(|calls| &calls.create, path, mode)?)
+    unfilled(start(|calls| &calls.create, path, mode)?)
 }
 
 pub fn open(path: &CStr, mode: i32) -> Result<Box<dyn Format>> {
-    started(|calls| &calls.open, path, mode)
+    start(|calls| &calls.open, path, mode)
 }
 
-type Start = unsafe extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int;
+type OpenFn = unsafe extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int;
 
-fn started(
-    start: fn(&'static Netcdf) -> &'static Call<Start>,
+fn start(
+    open: fn(&'static Netcdf) -> &'static Call<OpenFn>,
     path: &CStr,
     mode: i32,
 ) -> Result<Box<dyn Format>> {
     let calls = calls()?;
-    let (start, calls) = (start(calls), &calls.both);
+    let (open, calls) = (open(calls), &calls.both);
     let mut id = -1;
     // SAFETY: the path ends with NUL, `id` is ours to write.
-    calls.check(start.name, unsafe {
-        (start.run)(path.as_ptr(), mode, &mut id)
+    calls.check(open.name, unsafe {
+        (open.run)(path.as_ptr(), mode, &mut id)
     })?;
     Ok(Box::new(Classic {
-        handle: Handle { id, calls },
-        library: File,
+        handle: NcFile { id, calls },
+        library: NetcdfFile,
     }))
 }
 
-impl Library for File {
-    /// The library fills whole files or nothing in these formats: one variable that is to be filled turns it on.
+impl DataAccess for NetcdfFile {
+    /// In these formats the library fills all variables or none: one that is to be filled turns filling on.
     fn def_var_fill(
         &mut self,
-        file: &Handle,
+        file: &NcFile,
         var: i32,
         fill: bool,
         value: Option<&[u8]>,
@@ -77,8 +75,8 @@ impl Library for File {
         file.put_attribute(var, FILL_VALUE, kind, kind, value)
     }
 
-    /// Of a file that cannot be written it says that it is filled, as PnetCDF does.
-    fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)> {
+    /// A file that cannot be written counts as filled, as with PnetCDF.
+    fn inq_var_fill(&mut self, file: &NcFile, var: i32) -> Result<(bool, Vec<u8>)> {
         let kind = file.kind_of(var)?;
         let fill = match file.set_fill(true) {
             Err(Error::Format { code: EPERM, .. }) => true,
@@ -96,42 +94,27 @@ impl Library for File {
         Ok((fill, value))
     }
 
-    fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
+    fn write(&mut self, file: &NcFile, writes: &mut [Transfer]) -> Result<()> {
         let results = writes.iter_mut().map(|write| {
-            check_buffer(write.kind, write.regions, write.data)?;
             let call = of_kind(&file.calls.put_vara, write.kind);
-            each(file, call, write)
+            each_region(file, call, write)
         });
         results.fold(Ok(()), Result::and)
     }
 
-    fn read(
-        &mut self,
-        file: &Handle,
-        var: i32,
-        kind: Kind,
-        regions: &Regions,
-        data: &mut [u8],
-    ) -> Result<()> {
-        check_buffer(kind, regions, data)?;
-        let mut read = Write {
-            var,
-            kind,
-            regions,
-            data,
-        };
-        each(file, of_kind(&file.calls.get_vara, kind), &mut read)
+    fn read(&mut self, file: &NcFile, read: &mut Transfer) -> Result<()> {
+        each_region(file, of_kind(&file.calls.get_vara, read.kind), read)
     }
 }
 
-/// Calls once for each region; the buffer has been checked.
-fn each(file: &Handle, call: &Call<OfRegion>, transfer: &mut Write) -> Result<()> {
+fn each_region(file: &NcFile, call: &Call<VaraFn>, transfer: &mut Transfer) -> Result<()> {
+    check_buffer(transfer)?;
     let (mut data, mut verdict) = (transfer.data.as_mut_ptr(), Ok(()));
     for (start, count) in transfer.regions.iter() {
         let (start, counts) = (start.as_ptr(), count.as_ptr());
         // SAFETY: the file is open; start, count and data are as long as the region says.
         let code = unsafe { (call.run)(file.id, transfer.var, start, counts, data.cast()) };
-        // Numbers out of range are an error, but all others are still to be moved.
+        // NC_ERANGE: some numbers do not fit, but all others are still transferred.
         verdict = verdict.and(file.calls.check(call.name, code));
         if code != 0 && code != ERANGE {
             break;

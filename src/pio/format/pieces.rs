@@ -1,19 +1,19 @@
-//! Cutting regions into pieces that a file library takes at once.
+//! Cuts regions into pieces, and groups them into rounds, for one call of a file library each.
 
 use std::borrow::Cow;
 
 use crate::pio::Regions;
 
-/// What of a variable decides how a region of it lies in the file.
+/// Determines how a region of a variable lies in the file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct VarLayout {
     pub(super) lengths: Vec<u64>,
-    /// The first dimension is the unlimited one: records of several variables alternate in the file.
+    /// Whether the first dimension is unlimited: records of several variables alternate in the file.
     pub(super) record: bool,
 }
 
-impl Shape {
-    /// How many elements of a region with these counts follow each other in the file before the first gap.
+impl VarLayout {
+    /// The number of elements of a region with these counts that are contiguous in the file.
     pub(super) fn run(&self, counts: &[u64]) -> u64 {
         let mut run = 1;
         for dim in (usize::from(self.record)..counts.len()).rev() {
@@ -25,13 +25,13 @@ impl Shape {
         run
     }
 
-    /// How many such runs the regions have together.
+    /// The number of such runs in all regions.
     pub(super) fn runs(&self, regions: &Regions) -> u64 {
         let of_one = |counts: &[u64]| elements(counts) / self.run(counts).max(1);
         regions.iter().map(|(_, counts)| of_one(counts)).sum()
     }
 
-    /// Elements of one record of a region, or all of it where there are no records.
+    /// Elements of one record of a region, or of all of it if the variable has no records.
     pub(super) fn of_record(&self, counts: &[u64]) -> u64 {
         elements(&counts[usize::from(self.record)..])
     }
@@ -41,8 +41,8 @@ pub(super) fn elements(counts: &[u64]) -> u64 {
     counts.iter().product()
 }
 
-/// The same elements in the same order, in regions of at most `limit` elements each, which may depend on the
-/// counts of the region to be cut.
+/// The same elements in the same order, in regions of at most `limit` elements, which may depend on the counts of the
+/// region to be cut.
 pub(super) fn cut(regions: &Regions, limit: impl Fn(&[u64]) -> u64) -> Cow<'_, Regions> {
     let limit = |counts: &[u64]| limit(counts).max(1);
     if regions
@@ -62,7 +62,7 @@ fn cut_one(start: &[u64], counts: &[u64], limit: u64, pieces: &mut Regions) {
     if elements(counts) <= limit {
         return pieces.push(start, counts);
     }
-    // Along this dimension it is cut: what lies behind it fits, what lies before it does not matter any more.
+    // Cut along `dim`, the outermost dimension of which one step still fits into `limit`.
     let (mut inner, mut dim) = (1, counts.len() - 1);
     while inner * counts[dim] <= limit {
         inner *= counts[dim];
@@ -80,7 +80,7 @@ fn cut_one(start: &[u64], counts: &[u64], limit: u64, pieces: &mut Regions) {
     }
 }
 
-/// As in counting: a place beyond its end starts again, and the place before it goes on by one.
+/// Carries as an odometer does: an index past its end restarts, and the one before it advances.
 fn carry(at: &mut [u64], start: &[u64], counts: &[u64]) {
     for dim in (1..at.len()).rev() {
         if at[dim] >= start[dim] + counts[dim] {
@@ -90,17 +90,17 @@ fn carry(at: &mut [u64], start: &[u64], counts: &[u64]) {
     }
 }
 
-/// Some regions of one of several lists that follow each other, and how many elements of the list come before.
+/// Consecutive regions of one list, and the number of elements that precede them in it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct RegionBatch {
     pub(super) list: usize,
     pub(super) first: usize,
     pub(super) count: usize,
     pub(super) offset: u64,
 }
 
-/// All regions of all lists in order, those together that have no more than `most` elements; a larger one is alone.
-pub(super) fn rounds(lists: &[Cow<'_, Regions>], most: u64) -> Vec<Vec<Request>> {
+/// All regions of all lists in order, grouped into rounds of at most `most` elements; a larger region is alone.
+pub(super) fn rounds(lists: &[Cow<'_, Regions>], most: u64) -> Vec<Vec<RegionBatch>> {
     let mut rounds = Vec::new();
     let (mut round, mut filled) = (Vec::new(), 0);
     for (list, regions) in lists.iter().enumerate() {
@@ -122,10 +122,10 @@ pub(super) fn rounds(lists: &[Cow<'_, Regions>], most: u64) -> Vec<Vec<Request>>
     rounds
 }
 
-fn extend(round: &mut Vec<Request>, list: usize, at: usize, offset: u64) {
+fn extend(round: &mut Vec<RegionBatch>, list: usize, at: usize, offset: u64) {
     match round.last_mut() {
         Some(last) if last.list == list => last.count += 1,
-        _ => round.push(Request {
+        _ => round.push(RegionBatch {
             list,
             first: at,
             count: 1,
@@ -145,9 +145,9 @@ mod tests {
         regions
     }
 
-    fn shape(lengths: &[u64], record: bool) -> Shape {
+    fn shape(lengths: &[u64], record: bool) -> VarLayout {
         let lengths = lengths.to_vec();
-        Shape { lengths, record }
+        VarLayout { lengths, record }
     }
 
     /// Places in an array with these lengths, in the order of the regions.
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn rounds_are_filled_in_order() {
         let lists = [list(&[2, 3, 9]), list(&[]), list(&[1, 1, 4])];
-        let request = |list, first, count, offset| Request {
+        let request = |list, first, count, offset| RegionBatch {
             list,
             first,
             count,

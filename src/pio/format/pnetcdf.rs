@@ -1,4 +1,4 @@
-//! Files through PnetCDF: every I/O task has the file.
+//! PnetCDF: every I/O task has the file open.
 #![allow(unsafe_code)]
 
 mod transfer;
@@ -6,15 +6,15 @@ mod transfer;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use super::calls::{Call, Pnetcdf};
-use super::classic::{Classic, FILL_VALUE, Handle, Library, unfilled, zeroed};
-use super::load::{Loaded, Source};
-use super::{Format, Write};
+use super::classic::{Classic, DataAccess, FILL_VALUE, NcFile, unfilled};
+use super::load::{LibraryNames, Loaded};
+use super::{Format, Transfer};
 use crate::comm::Comm;
 use crate::comm::mpi::{Info, MPI_Comm, MPI_Info, MpiComm};
-use crate::pio::{Error, Kind, Regions, Result, agree};
-use transfer::{Direction, transfer};
+use crate::pio::{Error, Kind, Regions, Result, agree, alloc};
+use transfer::{TransferCalls, transfer};
 
-const SOURCE: Source = Source {
+const SOURCE: LibraryNames = LibraryNames {
     title: "PnetCDF",
     names: env!("STANCHION_PNETCDF_NAMES"),
 };
@@ -25,30 +25,29 @@ const LAYOUT: &[(&CStr, &CStr)] = match cfg!(feature = "pio_ncar") {
     false => &[(c"nc_var_align_size", c"1")],
 };
 
-/// What belongs to one open file.
-struct File {
+struct PnetcdfFile {
     calls: &'static Pnetcdf,
-    /// The tasks that have the file.
+    /// The tasks that have the file open.
     comm: MpiComm,
-    /// Whether a task may write and read on its own.
+    /// Whether tasks may use independent I/O.
     independent: bool,
 }
 
-/// Loads the library if nobody has. Local; an error is kept as well.
+/// The library's functions; loads it at the first call, and keeps an error, too. Local.
 pub(super) fn calls() -> Result<&'static Pnetcdf> {
     static LOADED: Loaded<Pnetcdf> = Loaded::new();
     let loaded = LOADED.get_or_init(|| SOURCE.load(Pnetcdf::find));
     loaded.as_ref().map_err(Error::clone)
 }
 
-/// Collective over `comm`. As PIO has it: nothing is filled unless asked for.
+/// Turns filling off, as PIO does. Collective over `comm`.
 pub fn create(
     comm: &MpiComm,
     path: &CStr,
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    unfilled(started(|calls| &calls.create, comm, path, mode, hints)?)
+    unfilled(start(|calls| &calls.create, comm, path, mode, hints)?)
 }
 
 /// Collective over `comm`.
@@ -58,13 +57,14 @@ pub fn open(
     mode: i32,
     hints: &[(CString, CString)],
 ) -> Result<Box<dyn Format>> {
-    started(|calls| &calls.open, comm, path, mode, hints)
+    start(|calls| &calls.open, comm, path, mode, hints)
 }
 
-type Start = unsafe extern "C" fn(MPI_Comm, *const c_char, c_int, MPI_Info, *mut c_int) -> c_int;
+type ParallelOpenFn =
+    unsafe extern "C" fn(MPI_Comm, *const c_char, c_int, MPI_Info, *mut c_int) -> c_int;
 
-fn started(
-    start: fn(&'static Pnetcdf) -> &'static Call<Start>,
+fn start(
+    open: fn(&'static Pnetcdf) -> &'static Call<ParallelOpenFn>,
     comm: &MpiComm,
     path: &CStr,
     mode: i32,
@@ -73,23 +73,23 @@ fn started(
     let owned = |hint: &(&CStr, &CStr)| (hint.0.to_owned(), hint.1.to_owned());
     let layout = LAYOUT.iter().map(owned);
     let hints: Vec<_> = layout.chain(hints.iter().cloned()).collect();
-    // One task may lack the library: nobody calls it then.
+    // If one task cannot load the library, none calls it.
     let ready = calls().and_then(|calls| Ok((calls, Info::new(&hints)?)));
     let (calls, info) = agree(comm, ready)?;
     let all = comm.split(Some(0), comm.rank() as i32)?;
-    let library = File {
+    let library = PnetcdfFile {
         calls,
         comm: all.ok_or_else(|| Error::Comm("no communicator for a file".into()))?,
         independent: !hints.iter().any(forbids_independent),
     };
-    let (start, calls) = (start(calls), &calls.both);
+    let (open, calls) = (open(calls), &calls.both);
     let mut id = -1;
     // SAFETY: communicator and info are valid, the path ends with NUL, `id` is ours to write.
-    calls.check(start.name, unsafe {
-        (start.run)(comm.handle(), path.as_ptr(), mode, info.handle(), &mut id)
+    calls.check(open.name, unsafe {
+        (open.run)(comm.handle(), path.as_ptr(), mode, info.handle(), &mut id)
     })?;
     Ok(Box::new(Classic {
-        handle: Handle { id, calls },
+        handle: NcFile { id, calls },
         library,
     }))
 }
@@ -100,10 +100,10 @@ fn forbids_independent((key, value): &(CString, CString)) -> bool {
     key.as_c_str() == c"romio_no_indep_rw" && yes.contains(&value.as_bytes())
 }
 
-impl Library for File {
+impl DataAccess for PnetcdfFile {
     fn def_var_fill(
         &mut self,
-        file: &Handle,
+        file: &NcFile,
         var: i32,
         fill: bool,
         value: Option<&[u8]>,
@@ -116,10 +116,11 @@ impl Library for File {
         })
     }
 
-    fn inq_var_fill(&mut self, file: &Handle, var: i32) -> Result<(bool, Vec<u8>)> {
+    fn inq_var_fill(&mut self, file: &NcFile, var: i32) -> Result<(bool, Vec<u8>)> {
         let size = file.kind_of(var)?.size();
         let stored = file.attribute(var, FILL_VALUE);
-        let mut value = zeroed(stored.map_or(1, |stored| stored.length.max(1)), size)?;
+        let stored = stored.map_or(1, |stored| stored.length.max(1));
+        let mut value = alloc::zeros(stored.saturating_mul(size as u64))?;
         let (call, mut nofill) = (&self.calls.inq_var_fill, 0);
         // SAFETY: the file is open; there is room for all values of the attribute, which should be one.
         file.calls.check(call.name, unsafe {
@@ -131,42 +132,30 @@ impl Library for File {
 
     fn begin_pieces(
         &mut self,
-        file: &Handle,
-        parts: &[(i32, Kind, &Regions)],
+        file: &NcFile,
+        vars: &[(i32, Kind, &Regions)],
     ) -> Result<Option<Vec<Regions>>> {
-        transfer::begin_pieces(self, file, parts)
+        transfer::begin_pieces(self, file, vars)
     }
 
-    fn put_piece(&mut self, file: &Handle, write: &mut Write) -> Result<()> {
-        transfer::piece(file, &Direction::put(self.calls), write)
+    fn put_piece(&mut self, file: &NcFile, piece: &mut Transfer) -> Result<()> {
+        transfer::piece(file, &TransferCalls::put(self.calls), piece)
     }
 
-    fn get_piece(&mut self, file: &Handle, read: &mut Write) -> Result<()> {
-        transfer::piece(file, &Direction::get(self.calls), read)
+    fn get_piece(&mut self, file: &NcFile, piece: &mut Transfer) -> Result<()> {
+        transfer::piece(file, &TransferCalls::get(self.calls), piece)
     }
 
-    fn end_pieces(&mut self, file: &Handle) -> Result<()> {
+    fn end_pieces(&mut self, file: &NcFile) -> Result<()> {
         transfer::end_pieces(self, file)
     }
 
-    fn write(&mut self, file: &Handle, writes: &mut [Write]) -> Result<()> {
-        transfer(self, file, &Direction::put(self.calls), writes)
+    fn write(&mut self, file: &NcFile, writes: &mut [Transfer]) -> Result<()> {
+        transfer(self, file, &TransferCalls::put(self.calls), writes)
     }
 
-    fn read(
-        &mut self,
-        file: &Handle,
-        var: i32,
-        kind: Kind,
-        regions: &Regions,
-        data: &mut [u8],
-    ) -> Result<()> {
-        let read = Write {
-            var,
-            kind,
-            regions,
-            data,
-        };
-        transfer(self, file, &Direction::get(self.calls), &mut [read])
+    fn read(&mut self, file: &NcFile, read: &mut Transfer) -> Result<()> {
+        let reads = std::slice::from_mut(read);
+        transfer(self, file, &TransferCalls::get(self.calls), reads)
     }
 }

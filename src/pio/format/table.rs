@@ -1,16 +1,16 @@
-//! Makes the Rust side of `calls.in`. Part of `build.rs`, not of the library.
+//! Generates the Rust declarations of `calls.in`. Part of `build.rs`, not of the library.
 
 use std::fmt::Write;
 
-/// The table, read.
-struct Table<'a> {
-    libraries: Vec<Library<'a>>,
-    /// What the names of functions for one kind of data end with.
+/// The parsed `calls.in`.
+struct CallTable<'a> {
+    libraries: Vec<LibraryPrefix<'a>>,
+    /// The endings of function names, one for each kind of data.
     kinds: Vec<&'a str>,
     functions: Vec<Function<'a>>,
 }
 
-struct Library<'a> {
+struct LibraryPrefix<'a> {
     name: &'a str,
     prefix: &'a str,
 }
@@ -21,7 +21,7 @@ struct Function<'a> {
     arguments: Vec<&'a str>,
 }
 
-/// A struct of function pointers for each of the `libraries`, and one for what all of them have, which is part of each.
+/// A struct of function pointers for each of the `libraries`, which contains one for the functions of all of them.
 pub fn rust_of(text: &str, libraries: &[&str]) -> String {
     let table = read(text);
     let mut rust = structure("Calls", &[], &table.functions, "{nc}");
@@ -33,8 +33,8 @@ pub fn rust_of(text: &str, libraries: &[&str]) -> String {
     rust
 }
 
-fn read(text: &str) -> Table<'_> {
-    let mut table = Table {
+fn read(text: &str) -> CallTable<'_> {
+    let mut table = CallTable {
         libraries: Vec::new(),
         kinds: Vec::new(),
         functions: Vec::new(),
@@ -43,7 +43,7 @@ fn read(text: &str) -> Table<'_> {
         let words: Vec<_> = line.split_whitespace().collect();
         match words[..] {
             [] | ["#", ..] => {}
-            ["library", name, prefix, _] => table.libraries.push(Library { name, prefix }),
+            ["library", name, prefix, _] => table.libraries.push(LibraryPrefix { name, prefix }),
             ["kind", ending, ..] => table.kinds.push(ending),
             _ => table.functions.push(prototype(line)),
         }
@@ -63,7 +63,7 @@ fn prototype(line: &str) -> Function<'_> {
 }
 
 impl Function<'_> {
-    /// Its name in Rust, if this is a function of the library with that prefix.
+    /// Its field in the struct of the library with that prefix, if it belongs there.
     fn field(&self, prefix: &str) -> Option<&str> {
         let name = self.name.strip_prefix(prefix)?;
         let stem = name.split_once("_{").map_or(name, |(stem, _)| stem);
@@ -81,7 +81,7 @@ impl Function<'_> {
         }
     }
 
-    /// The names of the functions that it stands for.
+    /// The C functions that it stands for.
     fn names(&self, prefix: &str, kinds: &[&str]) -> Vec<String> {
         let name = self.name.replace("{nc}", prefix);
         let Some((stem, ending)) = name.split_once("_{") else {
@@ -95,8 +95,7 @@ impl Function<'_> {
     }
 }
 
-/// Lengths have 64 bits in both libraries. Data are `*mut c_void` whichever way they go, so that functions which put and
-/// functions which get them have one type.
+/// Lengths have 64 bits in both libraries. Data are always `*mut c_void`, so that put and get functions have one type.
 fn rust_type(c: &str) -> String {
     let mut parts = c.split('*');
     let base = parts.next().expect("a text has a first part").trim();
@@ -133,7 +132,7 @@ fn structure(name: &str, first: &[&str], functions: &[Function], prefix: &str) -
 }
 
 /// The struct, and the function that fills it from `find`.
-fn of_library(table: &Table, library: &Library) -> String {
+fn of_library(table: &CallTable, library: &LibraryPrefix) -> String {
     let (first, rest) = library.name.split_at(1);
     let name = first.to_uppercase() + rest;
     let structure = structure(&name, &["both: Calls"], &table.functions, library.prefix);

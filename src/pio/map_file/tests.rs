@@ -18,7 +18,7 @@ fn words(text: &[u8]) -> Words {
 
 /// The maps in a text, read as rank 0 does.
 fn parse(text: &[u8], most: usize) -> Result<(Vec<u64>, Vec<Vec<i64>>)> {
-    let mut reader = Reader::begin(words(text), most)?;
+    let mut reader = MapReader::begin(words(text), most)?;
     let mut maps = vec![Vec::new(); reader.ranks];
     for (rank, map) in maps.iter_mut().enumerate() {
         reader.read_map(rank, &mut |piece| {

@@ -1,4 +1,4 @@
-//! A text file as words, read piece by piece.
+//! The words of a text file, read buffer by buffer.
 
 use std::ops::RangeInclusive;
 
@@ -8,22 +8,22 @@ use super::super::{Error, Result};
 const LONGEST: usize = 32;
 const BUFFER: usize = 1 << 16;
 
-type Fill = Box<dyn FnMut(&mut [u8]) -> Result<usize>>;
+type FillBuffer = Box<dyn FnMut(&mut [u8]) -> Result<usize>>;
 
-/// The words of a file that `fill` reads: into all of a buffer unless the file ends.
+/// `fill` reads into a buffer and fills it unless the file ends.
 pub(super) struct Words {
     name: String,
-    fill: Fill,
+    fill: FillBuffer,
     buffer: Vec<u8>,
     next: usize,
-    /// Bytes of the file that have been looked at.
+    /// Bytes of the file that were parsed.
     seen: u64,
     /// The last word.
     word: Vec<u8>,
 }
 
 impl Words {
-    pub(super) fn new(name: String, fill: Fill) -> Self {
+    pub(super) fn new(name: String, fill: FillBuffer) -> Self {
         Self {
             name,
             fill,
@@ -34,7 +34,7 @@ impl Words {
         }
     }
 
-    /// Something is wrong with the last word.
+    /// An error at the last word.
     pub(super) fn complaint(&self, text: impl std::fmt::Display) -> Error {
         Error::Invalid(format!("{}, byte {}: {text}", self.name, self.seen))
     }
@@ -64,7 +64,7 @@ impl Words {
         Err(self.complaint(text))
     }
 
-    /// The next word. Something must follow it: a file that was cut ends in the middle of a word.
+    /// Reads the next word. White space must follow it: a truncated file may end in the middle of a word.
     fn read_word(&mut self) -> Result<()> {
         self.word.clear();
         while self.word.len() <= LONGEST {

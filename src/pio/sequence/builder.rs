@@ -1,15 +1,15 @@
-//! Finding runs in numbers as they come.
+//! Finds runs in numbers as they are pushed.
 
-use super::super::{Result, memory};
+use super::super::{Result, alloc};
 use super::{Form, Run, Sequence};
 
-/// Below this many numbers a run, they are kept one by one.
+/// With fewer numbers in the average run, they are listed one by one.
 const WORTHWHILE: u64 = 8;
 
-/// So many runs may be poor ones before the rest is believed to be no better.
+/// Give up after this many short runs.
 const PATIENCE: usize = 64;
 
-/// Numbers at equal distances that have not become a run yet.
+/// Numbers at equal distances that are not part of a run yet.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     start: u64,
@@ -24,9 +24,9 @@ impl Line {
     }
 }
 
-/// Makes a sequence of numbers as they come. When memory has run out, [`Builder::finish`] says so.
+/// Builds a sequence. If memory runs out, [`Builder::finish`] returns the error.
 #[derive(Debug)]
-pub struct Builder {
+pub(in crate::pio) struct Builder {
     line: Option<Line>,
     done: Sequence,
     expected: usize,
@@ -40,7 +40,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// For about so many numbers, so that a list of them is made in one piece.
+    /// For about `length` numbers: a list of them is allocated once.
     pub(in crate::pio) fn expecting(length: usize) -> Self {
         Self {
             line: None,
@@ -50,7 +50,7 @@ impl Builder {
         }
     }
 
-    /// Without memory there is no use for what there was.
+    /// After a failure, frees what was built.
     fn note(&mut self, added: Result<()>) {
         if added.is_err() {
             self.done = Sequence::default();
@@ -58,7 +58,7 @@ impl Builder {
         }
     }
 
-    pub fn push(&mut self, number: u64) {
+    pub(in crate::pio) fn push(&mut self, number: u64) {
         if let Some(line) = &mut self.line {
             let next = line.last().wrapping_add_signed(line.step);
             if number == next && line.count > 1 {
@@ -69,7 +69,7 @@ impl Builder {
         self.push_other(number);
     }
 
-    /// A number that does not go on with the line.
+    /// A number that does not continue the line.
     fn push_other(&mut self, number: u64) {
         if !matches!(self.done.form, Form::Runs(_)) {
             self.end_line();
@@ -88,7 +88,7 @@ impl Builder {
                 count: 2,
                 ..line
             },
-            // The second number is better with its neighbour than with the first.
+            // The second number forms a block with this one, which is better than a line with the first.
             Some(line) if line.count == 2 && line.step != 1 && number == line.last() + 1 => {
                 self.close(single(line.start));
                 Line {
@@ -105,7 +105,7 @@ impl Builder {
     }
 
     /// Consecutive numbers.
-    pub fn push_block(&mut self, start: u64, length: u64) {
+    pub(in crate::pio) fn push_block(&mut self, start: u64, length: u64) {
         match length {
             0 => return,
             1 => return self.push(start),
@@ -161,7 +161,7 @@ impl Builder {
         self.note(added);
     }
 
-    pub fn finish(mut self) -> Result<Sequence> {
+    pub(in crate::pio) fn finish(mut self) -> Result<Sequence> {
         self.end_line();
         self.verdict?;
         match &mut self.done.form {
@@ -182,9 +182,9 @@ impl Sequence {
         self.length += run.count();
         self.end = self.end.max(run.end());
         match runs.last_mut() {
-            Some(last) if last.takes(&run) => last.take(&run),
+            Some(last) if last.is_continued_by(&run) => last.extend(&run),
             _ => {
-                memory::grow(runs, 1)?;
+                alloc::grow(runs, 1)?;
                 runs.push(run);
             }
         }
@@ -197,8 +197,8 @@ impl Sequence {
     fn give_up_on_runs(&mut self, expected: usize) -> Result<()> {
         let runs = std::mem::take(self);
         self.form = match runs.end <= 1 << 32 {
-            true => Form::Short(memory::list(expected)?),
-            false => Form::Long(memory::list(expected)?),
+            true => Form::Short(alloc::list(expected)?),
+            false => Form::Long(alloc::list(expected)?),
         };
         runs.blocks()
             .try_for_each(|(start, length)| self.list(start, length))
@@ -209,19 +209,19 @@ impl Sequence {
         self.end = self.end.max(start + length);
         if let Form::Short(list) = &mut self.form {
             if start + length <= 1 << 32 {
-                memory::grow(list, length as usize)?;
+                alloc::grow(list, length as usize)?;
                 match length {
                     1 => list.push(start as u32),
                     _ => list.extend((start..start + length).map(|number| number as u32)),
                 }
                 return Ok(());
             }
-            let mut long = memory::list(list.len() + length as usize)?;
+            let mut long = alloc::list(list.len() + length as usize)?;
             long.extend(list.iter().map(|&number| u64::from(number)));
             self.form = Form::Long(long);
         }
         if let Form::Long(list) = &mut self.form {
-            memory::grow(list, length as usize)?;
+            alloc::grow(list, length as usize)?;
             list.extend(start..start + length);
         }
         Ok(())
@@ -229,8 +229,8 @@ impl Sequence {
 }
 
 impl Run {
-    /// Whether another run goes on where this one ends.
-    fn takes(&self, next: &Run) -> bool {
+    /// Whether another run continues this one.
+    fn is_continued_by(&self, next: &Run) -> bool {
         if self.length != next.length {
             return false;
         }
@@ -243,7 +243,7 @@ impl Run {
         }
     }
 
-    fn take(&mut self, next: &Run) {
+    fn extend(&mut self, next: &Run) {
         if self.repeat == 1 {
             self.stride = next.start.wrapping_sub(self.start) as i64;
         }

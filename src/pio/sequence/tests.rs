@@ -94,3 +94,29 @@ fn broken_bytes_are_an_error() {
         assert!(Sequence::from_bytes(bytes).is_err());
     }
 }
+
+#[test]
+fn runs_that_no_rank_makes_are_an_error() {
+    let bytes = |runs: &[[u64; 4]]| {
+        let words = runs.iter().flatten().flat_map(|word| word.to_le_bytes());
+        [RUNS].into_iter().chain(words).collect::<Vec<u8>>()
+    };
+    let (far, back) = (i64::MAX as u64, -5_i64 as u64);
+    for run in [
+        [0, 0, 1, 1],
+        [0, 1, 1, 0],
+        [far, 2, 0, 1],
+        [u64::MAX, 1, 0, 1],
+        [0, 1, far, 3],
+        [0, 1, 1, u64::MAX],
+        [0, far, 0, 3],
+        [9, 1, back, 3],
+    ] {
+        assert!(Sequence::from_bytes(&bytes(&[run])).is_err(), "{run:?}");
+    }
+    let half = [0, far - 1, 0, 1];
+    assert!(Sequence::from_bytes(&bytes(&[half, half, half])).is_err());
+    assert!(Sequence::from_bytes(&bytes(&[half, [9, 1, back, 2]])).is_ok());
+    let long = [&[LONG][..], &u64::MAX.to_le_bytes()].concat();
+    assert!(Sequence::from_bytes(&long).is_err());
+}

@@ -1,7 +1,7 @@
 //! Single calls: what they do and what they refuse.
 
 use super::super::super::error::{EINVAL, EINVALCOORDS, EPERM, EVARDIMMISMATCH};
-use super::super::super::format::memory::ENOTVAR;
+use super::super::super::format::tests::fake::ENOTVAR;
 use super::*;
 
 const ERANGE: i32 = -60;
@@ -50,18 +50,12 @@ impl Rank {
     }
 
     fn decomp(&self, kind: Kind, dims: &[u64], map: &[i64], read_only: bool) -> Arc<Decomp> {
-        let layout = Layout {
-            kind,
-            dims,
-            map,
-            rearranger: Rearranger::Subset,
+        let spec = DecompSpec {
             read_only,
-            io_region: None,
-            block_size: 1,
             strict: true,
-            outside: Outside::Refused,
+            ..DecompSpec::new(kind, dims.to_vec(), Rearranger::Subset)
         };
-        Arc::new(Decomp::new(&self.system, &layout).unwrap())
+        Arc::new(Decomp::new(&self.system, &spec, map).unwrap())
     }
 }
 
@@ -291,7 +285,7 @@ fn arrays_of_one_record_share_their_regions() {
 #[test]
 fn the_fullest_rank_decides_when_all_write() {
     on_all(Pattern::Last, |mut own, setting| {
-        let each = own.array(setting, 1).len() + size_of::<Entry>();
+        let each = own.array(setting, 1).len() + size_of::<BufferedArray>();
         if own.rank == 3 {
             own.file.limit_buffer(2 * each as u64);
         }

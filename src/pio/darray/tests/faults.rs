@@ -1,9 +1,9 @@
 //! A call of the library fails on one I/O task, or memory runs out on one rank: all ranks learn the same, and
 //! nobody waits for ever.
 
+use super::super::super::alloc::fuse;
 use super::super::super::error::{EINVALCOORDS, ENOMEM};
-use super::super::super::format::memory::{ENOTINDEFINE, FAULT};
-use super::super::super::memory::fuse;
+use super::super::super::format::tests::fake::{ENOTINDEFINE, FAULT};
 use super::calls::setting;
 use super::*;
 use crate::testing::stride;
@@ -32,8 +32,8 @@ fn program(setting: &Setting, fault: Fault) -> Vec<Ended> {
         let rank = comm.rank();
         let system = setting.system(comm);
         let decomps = setting.decomps(&system);
-        let mut file = in_memory::file(&system, setting.parallel, |tasks| {
-            let mut memory = Memory::create(&disk, tasks);
+        let mut file = fake::file(&system, setting.parallel, |tasks| {
+            let mut memory = FakeFile::create(&disk, tasks);
             if let Fault::Call { task, number } = fault {
                 memory.failing = (system.io_rank() == Some(task)).then_some(number);
             }

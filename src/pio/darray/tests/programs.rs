@@ -222,7 +222,7 @@ impl Rank<'_> {
             Step::Reopen => {
                 self.file.close().unwrap();
                 let (system, parallel) = (&self.system, self.setting.parallel);
-                self.file = in_memory::file(system, parallel, |t| Memory::open(self.disk, t));
+                self.file = fake::file(system, parallel, |t| FakeFile::open(self.disk, t));
                 self.file.limit_buffer(self.setting.limit);
             }
         }

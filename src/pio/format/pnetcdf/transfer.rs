@@ -1,52 +1,58 @@
-//! Writing and reading by all I/O tasks together, in one of two ways.
+//! Writing and reading by all I/O tasks together, with independent or collective calls.
 //!
-//! Directly: each task writes its own pieces with independent calls. This is the faster way when they are large
-//! and without gaps, as those of a box or of a merged subset are: nothing is exchanged between the tasks, and what is
-//! swapped is still in the cache when it goes to the file. It needs no more of a file system than that writes
-//! of different tasks to different bytes both arrive, which MPI promises as well without atomic mode.
+//! Independent: each task transfers its own pieces. This is faster for large pieces without gaps, as those of the box
+//! rearranger: the tasks exchange nothing, and swapped bytes are still in the cache when they go to the file. The file
+//! system need only keep concurrent writes of different tasks to different bytes, which MPI promises, too, without atomic
+//! mode.
 //!
-//! Collectively: MPI exchanges small pieces between the tasks until the file sees large ones.
+//! Collective: MPI exchanges small pieces between the tasks, so that the file sees large ones.
 //!
-//! All tasks agree on the way first. Records that a task has added in the direct way are known to all, and in the
-//! file's header, when the library leaves its independent mode.
+//! All tasks agree on the mode first. Records that a task adds in independent mode are known to all, and in the file's
+//! header, when the library leaves that mode.
 
 use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 
-use super::File;
+use super::PnetcdfFile;
 use crate::comm::{Comm, Op};
-use crate::pio::format::Write;
-use crate::pio::format::calls::{ByKind, Call, Calls, Pnetcdf, of_kind};
-use crate::pio::format::classic::{Handle, check_buffer};
-use crate::pio::format::pieces::{Request, Shape, cut, elements, rounds};
+use crate::pio::format::Transfer;
+use crate::pio::format::calls::{ByKind, Call, Calls, Pnetcdf, VaraFn, of_kind};
+use crate::pio::format::classic::{NcFile, check_buffer};
+use crate::pio::format::pieces::{RegionBatch, VarLayout, cut, elements, rounds};
 use crate::pio::{Error, Kind, Regions, Result};
 
-/// Bytes of the average run that make the direct way worth while: about where both ways take the same time.
-const DIRECT: u64 = 64 << 10;
-/// Bytes of a piece in the direct way: small enough for a processor's cache, large enough for a file system.
+/// Bytes of the average run from which on independent calls are used: about where both modes take the same time.
+const INDEPENDENT: u64 = 64 << 10;
+/// Bytes of a piece in independent mode: small enough for a processor's cache, large enough for a file system.
 const PIECE: u64 = 512 << 10;
-/// Elements of all requests that are waited for at once: the library takes less than 2 GiB.
+/// Elements of all requests in one wait_all: the library takes less than 2 GiB.
 const ROUND: u64 = 128 << 20;
-/// What stands for no request.
-const NONE: c_int = -1;
+/// As NC_REQ_NULL.
+const NO_REQUEST: c_int = -1;
 
-type Lists = *const *mut u64;
-type Data = *mut c_void;
-type OfRegion = unsafe extern "C" fn(c_int, c_int, *const u64, *const u64, Data) -> c_int;
-type OfRegions = unsafe extern "C" fn(c_int, c_int, c_int, Lists, Lists, Data, *mut c_int) -> c_int;
+/// iput_varn or iget_varn: many regions.
+type VarnFn = unsafe extern "C" fn(
+    c_int,
+    c_int,
+    c_int,
+    *const *mut u64,
+    *const *mut u64,
+    *mut c_void,
+    *mut c_int,
+) -> c_int;
 
-/// The functions of one direction.
-pub(super) struct Direction {
+/// The functions that write, or those that read.
+pub(super) struct TransferCalls {
     calls: &'static Pnetcdf,
-    direct: &'static ByKind<OfRegion>,
-    collective: &'static ByKind<OfRegions>,
+    independent: &'static ByKind<VaraFn>,
+    collective: &'static ByKind<VarnFn>,
 }
 
-impl Direction {
+impl TransferCalls {
     pub(super) fn put(calls: &'static Pnetcdf) -> Self {
         Self {
             calls,
-            direct: &calls.both.put_vara,
+            independent: &calls.both.put_vara,
             collective: &calls.iput_varn,
         }
     }
@@ -54,25 +60,25 @@ impl Direction {
     pub(super) fn get(calls: &'static Pnetcdf) -> Self {
         Self {
             calls,
-            direct: &calls.both.get_vara,
+            independent: &calls.both.get_vara,
             collective: &calls.iget_varn,
         }
     }
 }
 
-/// What one task has to do for one variable; its buffer has been checked.
-struct Part<'a> {
+/// A [`Transfer`] of this task, with a buffer that has been checked, and the variable's shape.
+struct VarTransfer<'a> {
     var: i32,
     kind: Kind,
     regions: &'a Regions,
-    shape: Shape,
+    shape: VarLayout,
     data: *mut u8,
 }
 
-impl Part<'_> {
-    fn is_direct(&self) -> bool {
+impl VarTransfer<'_> {
+    fn is_independent(&self) -> bool {
         let runs = self.shape.runs(self.regions);
-        self.regions.elements() * self.kind.size() as u64 >= runs * DIRECT
+        self.regions.elements() * self.kind.size() as u64 >= runs * INDEPENDENT
     }
 
     fn pieces(&self) -> Cow<'_, Regions> {
@@ -80,7 +86,7 @@ impl Part<'_> {
         cut(self.regions, |counts| self.shape.run(counts).min(most))
     }
 
-    /// PnetCDF before 1.13 takes a region of several records for more than it is.
+    /// Each within one record: PnetCDF before 1.13 miscounts regions of several records.
     fn requests(&self) -> Cow<'_, Regions> {
         cut(self.regions, |counts| {
             self.shape.of_record(counts).min(ROUND)
@@ -88,14 +94,14 @@ impl Part<'_> {
     }
 }
 
-/// The first thing that went wrong; the others wait for this task all the same.
-struct Verdict {
+/// Keeps the first error: a task goes on after a failure, since the others wait for it.
+struct FirstError {
     calls: &'static Calls,
     error: Option<Error>,
 }
 
-impl Verdict {
-    fn on(file: &Handle) -> Self {
+impl FirstError {
+    fn on(file: &NcFile) -> Self {
         let calls = file.calls;
         Self { calls, error: None }
     }
@@ -113,23 +119,23 @@ impl Verdict {
     }
 }
 
-/// Collective over the tasks that have the file, with equally many variables in the same order.
+/// Collective over the tasks that have the file open, with equally many variables in the same order.
 pub(super) fn transfer(
-    library: &File,
-    file: &Handle,
-    direction: &Direction,
-    writes: &mut [Write],
+    library: &PnetcdfFile,
+    file: &NcFile,
+    direction: &TransferCalls,
+    writes: &mut [Transfer],
 ) -> Result<()> {
-    let mut verdict = Verdict::on(file);
+    let mut verdict = FirstError::on(file);
     let parts = parts(file, writes, &mut verdict);
-    let objection = !library.independent || !parts.iter().all(Part::is_direct);
-    let requests: Vec<_> = parts.iter().map(Part::requests).collect();
+    let objection = !library.independent || !parts.iter().all(VarTransfer::is_independent);
+    let requests: Vec<_> = parts.iter().map(VarTransfer::requests).collect();
     let rounds = rounds(&requests, ROUND);
     let mut most = [u64::from(objection), rounds.len() as u64];
     library.comm.allreduce(Op::Max, &mut most)?;
     match most {
         [_, 0] => {}
-        [0, _] => direct(file, direction, &parts, &mut verdict),
+        [0, _] => independent(file, direction, &parts, &mut verdict),
         [_, count] => {
             for at in 0..count as usize {
                 let round = rounds.get(at).map_or(&[][..], Vec::as_slice);
@@ -140,15 +146,15 @@ pub(super) fn transfer(
     verdict.result()
 }
 
-/// Collective as [`transfer`]. The tasks that may not write on their own, or fail to know what to write, are reasons for
-/// all of them to go the collective way, where what failed is told.
+/// Collective as [`transfer`]. If one task may not use independent I/O, or cannot learn a variable's shape, all of them
+/// use collective calls, which report the failure.
 pub(super) fn begin_pieces(
-    library: &File,
-    file: &Handle,
+    library: &PnetcdfFile,
+    file: &NcFile,
     parts: &[(i32, Kind, &Regions)],
 ) -> Result<Option<Vec<Regions>>> {
     let part = |&(var, kind, regions): &(i32, Kind, _)| {
-        Ok(Part {
+        Ok(VarTransfer {
             var,
             kind,
             regions,
@@ -157,25 +163,25 @@ pub(super) fn begin_pieces(
         })
     };
     let parts = parts.iter().map(part).collect::<Result<Vec<_>>>();
-    let is_direct = |parts: &Vec<Part>| parts.iter().all(Part::is_direct);
-    let objection = !library.independent || !parts.as_ref().is_ok_and(is_direct);
+    let fits = |parts: &Vec<VarTransfer>| parts.iter().all(VarTransfer::is_independent);
+    let objection = !library.independent || !parts.as_ref().is_ok_and(fits);
     let mut any = [u64::from(objection)];
     library.comm.allreduce(Op::Max, &mut any)?;
     let Some(parts) = parts.ok().filter(|_| any == [0]) else {
         return Ok(None);
     };
-    // A failure here is told by every piece, and by the end.
+    // A failure here shows up again in every piece, and in end_pieces.
     // SAFETY: the file is open.
     unsafe { (library.calls.begin_indep_data.run)(file.id) };
     let pieces = parts.iter().map(|part| part.pieces().into_owned());
     Ok(Some(pieces.collect()))
 }
 
-pub(super) fn piece(file: &Handle, direction: &Direction, write: &mut Write) -> Result<()> {
-    check_buffer(write.kind, write.regions, write.data)?;
-    let call = of_kind(direction.direct, write.kind);
+pub(super) fn piece(file: &NcFile, direction: &TransferCalls, write: &mut Transfer) -> Result<()> {
+    check_buffer(write)?;
+    let call = of_kind(direction.independent, write.kind);
     let mut data = write.data.as_mut_ptr();
-    let mut verdict = Verdict::on(file);
+    let mut verdict = FirstError::on(file);
     for (start, counts) in write.regions.iter() {
         put_or_get(file, call, write.var, (start, counts), data, &mut verdict);
         data = data.wrapping_add(elements(counts) as usize * write.kind.size());
@@ -184,16 +190,20 @@ pub(super) fn piece(file: &Handle, direction: &Direction, write: &mut Write) -> 
 }
 
 /// Collective as [`begin_pieces`].
-pub(super) fn end_pieces(library: &File, file: &Handle) -> Result<()> {
+pub(super) fn end_pieces(library: &PnetcdfFile, file: &NcFile) -> Result<()> {
     let end = &library.calls.end_indep_data;
     // SAFETY: the file is open.
     file.calls.check(end.name, unsafe { (end.run)(file.id) })
 }
 
-fn parts<'a>(file: &Handle, writes: &'a mut [Write], verdict: &mut Verdict) -> Vec<Part<'a>> {
-    let part = |write: &'a mut Write| {
-        check_buffer(write.kind, write.regions, write.data)?;
-        Ok(Part {
+fn parts<'a>(
+    file: &NcFile,
+    writes: &'a mut [Transfer],
+    verdict: &mut FirstError,
+) -> Vec<VarTransfer<'a>> {
+    let part = |write: &'a mut Transfer| {
+        check_buffer(write)?;
+        Ok(VarTransfer {
             var: write.var,
             kind: write.kind,
             regions: write.regions,
@@ -205,15 +215,20 @@ fn parts<'a>(file: &Handle, writes: &'a mut [Write], verdict: &mut Verdict) -> V
     parts.filter_map(|part| verdict.take(part)).collect()
 }
 
-fn shape(file: &Handle, var: i32) -> Result<Shape> {
+fn shape(file: &NcFile, var: i32) -> Result<VarLayout> {
     let dims = file.var(var)?.dims;
     let record = dims.first() == Some(&file.counts()?.unlimited);
     let lengths = dims.into_iter().map(|dim| Ok(file.dim(dim)?.1));
     let lengths = lengths.collect::<Result<_>>()?;
-    Ok(Shape { lengths, record })
+    Ok(VarLayout { lengths, record })
 }
 
-fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Verdict) {
+fn independent(
+    file: &NcFile,
+    direction: &TransferCalls,
+    parts: &[VarTransfer],
+    verdict: &mut FirstError,
+) {
     let (begin, end) = (
         &direction.calls.begin_indep_data,
         &direction.calls.end_indep_data,
@@ -222,7 +237,7 @@ fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Ve
     let code = unsafe { (begin.run)(file.id) };
     if verdict.note(begin.name, code) {
         for part in parts {
-            let call = of_kind(direction.direct, part.kind);
+            let call = of_kind(direction.independent, part.kind);
             each_piece(file, call, part, verdict);
         }
     }
@@ -231,7 +246,7 @@ fn direct(file: &Handle, direction: &Direction, parts: &[Part], verdict: &mut Ve
     verdict.note(end.name, code);
 }
 
-fn each_piece(file: &Handle, call: &Call<OfRegion>, part: &Part, verdict: &mut Verdict) {
+fn each_piece(file: &NcFile, call: &Call<VaraFn>, part: &VarTransfer, verdict: &mut FirstError) {
     let mut data = part.data;
     for (start, counts) in part.pieces().iter() {
         put_or_get(file, call, part.var, (start, counts), data, verdict);
@@ -239,14 +254,14 @@ fn each_piece(file: &Handle, call: &Call<OfRegion>, part: &Part, verdict: &mut V
     }
 }
 
-/// One piece; `data` is as long as it says.
+/// One region; `data` is as long.
 fn put_or_get(
-    file: &Handle,
-    call: &Call<OfRegion>,
+    file: &NcFile,
+    call: &Call<VaraFn>,
     var: i32,
     (start, counts): (&[u64], &[u64]),
     data: *mut u8,
-    verdict: &mut Verdict,
+    verdict: &mut FirstError,
 ) {
     let (start, counts) = (start.as_ptr(), counts.as_ptr());
     // SAFETY: the file is open; start, counts and data are as long as the piece says.
@@ -256,33 +271,33 @@ fn put_or_get(
 
 /// Collective, also for a task that has nothing to do.
 fn collective(
-    file: &Handle,
-    direction: &Direction,
-    parts: &[Part],
+    file: &NcFile,
+    direction: &TransferCalls,
+    parts: &[VarTransfer],
     regions: &[Cow<'_, Regions>],
-    round: &[Request],
-    verdict: &mut Verdict,
+    round: &[RegionBatch],
+    verdict: &mut FirstError,
 ) {
     let mut ids = Vec::new();
     for request in round {
         let (part, regions) = (&parts[request.list], &regions[request.list]);
         ids.push(start(file, direction, part, regions, request, verdict));
     }
-    ids.retain(|id| *id != NONE);
+    ids.retain(|id| *id != NO_REQUEST);
     wait(file, &direction.calls.wait_all, ids, verdict);
 }
 
 fn start(
-    file: &Handle,
-    direction: &Direction,
-    part: &Part,
+    file: &NcFile,
+    direction: &TransferCalls,
+    part: &VarTransfer,
     regions: &Regions,
-    request: &Request,
-    verdict: &mut Verdict,
+    request: &RegionBatch,
+    verdict: &mut FirstError,
 ) -> c_int {
     let range = request.first..request.first + request.count;
     let lists = range.map(|at| regions.at(at));
-    // The library does not write to them, whatever its prototype says.
+    // The library only reads them, although its prototype lacks `const`.
     let (starts, counts): (Vec<_>, Vec<_>) = lists
         .map(|(start, count)| (start.as_ptr().cast_mut(), count.as_ptr().cast_mut()))
         .unzip();
@@ -290,7 +305,7 @@ fn start(
     let data = part
         .data
         .wrapping_add(request.offset as usize * part.kind.size());
-    let mut id = NONE;
+    let mut id = NO_REQUEST;
     // SAFETY: the file is open; starts and counts are as many as said, the data as long as they say; they live until
     // they have been waited for.
     let code = unsafe {
@@ -304,14 +319,14 @@ fn start(
             &mut id,
         )
     };
-    // Numbers out of range are an error, but the request is there and the others are written.
+    // After NC_ERANGE the request exists all the same: all numbers that fit are transferred.
     verdict.note(call.name, code);
     id
 }
 
-type Wait = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int) -> c_int;
+type WaitFn = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int) -> c_int;
 
-fn wait(file: &Handle, all: &Call<Wait>, mut ids: Vec<c_int>, verdict: &mut Verdict) {
+fn wait(file: &NcFile, all: &Call<WaitFn>, mut ids: Vec<c_int>, verdict: &mut FirstError) {
     let mut codes = vec![0; ids.len()];
     let (count, ids) = (ids.len() as c_int, ids.as_mut_ptr());
     // SAFETY: the file is open; both arrays are as long as said.

@@ -1,27 +1,27 @@
-//! What writing and reading a variable needs to know of it; the same on all ranks.
+//! What writing and reading need to know about a variable; the same on all ranks.
 
 use super::super::convert::convert;
 use super::super::format::Format;
 use super::super::{Kind, Result};
-use super::shared::{Shared, shared_fields};
+use super::{Shared, shared_fields};
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::pio) struct Description {
+pub(in crate::pio) struct VarInfo {
     pub(in crate::pio) kind: Kind,
-    /// Lengths of its dimensions, the slowest first; that of the unlimited one changes, so it says nothing.
+    /// Lengths of its dimensions, the slowest first; that of the unlimited one may be out of date.
     pub(in crate::pio) dims: Vec<u64>,
     /// Whether the first dimension is the unlimited one.
     pub(in crate::pio) records: bool,
-    /// Whether the library fills what is not written.
+    /// Whether the library fills unwritten elements.
     pub(in crate::pio) filled: bool,
     /// One element of the variable's kind.
     pub(in crate::pio) fill: Vec<u8>,
 }
 
-shared_fields! { Description { kind dims records filled fill } }
+shared_fields! { VarInfo { kind dims records filled fill } }
 
-impl Description {
-    /// Asks the file library. On I/O tasks.
+impl VarInfo {
+    /// On I/O tasks.
     pub(super) fn look_up(format: &mut dyn Format, var: i32) -> Result<Self> {
         let variable = format.var(var)?;
         let unlimited = format.counts()?.unlimited;
@@ -39,7 +39,7 @@ impl Description {
         })
     }
 
-    /// What places without data get in an array of that kind, which the library turns into the variable's.
+    /// The fill value as an element of an array of `kind`, which the library converts back.
     pub(in crate::pio) fn fill_as(&self, kind: Kind) -> Vec<u8> {
         let converted = convert(&self.fill, self.kind, kind);
         converted.unwrap_or_else(|| kind.default_fill())

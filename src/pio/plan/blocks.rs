@@ -2,28 +2,28 @@
 //!
 //! Unless the user gives each task a region, the array is cut into contiguous blocks of the same size, to
 //! within one element, or one row where rows are short against a block and so cost no balance. So the task of
-//! an element follows by division. Given regions are searched dimension by dimension.
+//! an element follows by division. UserBlocks regions are searched dimension by dimension.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::map::Map;
-use super::sequence::{Builder, Run, Sequence};
-use super::{Error, Regions, Result};
+use crate::pio::map::Map;
+use crate::pio::sequence::{Builder, Run, Sequence};
+use crate::pio::{DecompSpec, Error, Regions, Result};
 
-/// What goes from one rank to one task.
+/// The elements that go from one rank to one task.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct TaskShare {
     pub(super) task: usize,
-    /// Where it is in the rank's array.
+    /// Their places in the rank's array.
     pub(super) locals: Sequence,
-    /// Where it goes in the task's buffer.
+    /// Their places in the task's buffer.
     pub(super) places: Sequence,
 }
 
 pub(super) enum Blocks {
-    Even(Even),
-    Given(Given),
+    Even(EvenBlocks),
+    User(UserBlocks),
 }
 
 impl Blocks {
@@ -31,14 +31,14 @@ impl Blocks {
     pub(super) fn length(&self, task: usize) -> u64 {
         match self {
             Blocks::Even(even) => even.start(task + 1) - even.start(task),
-            Blocks::Given(given) => given.regions.elements_at(task),
+            Blocks::User(given) => given.regions.elements_at(task),
         }
     }
 
     pub(super) fn regions(&self, task: usize) -> Regions {
         match self {
             Blocks::Even(even) => even.regions(task),
-            Blocks::Given(given) => given.region(task),
+            Blocks::User(given) => given.region(task),
         }
     }
 
@@ -49,7 +49,7 @@ impl Blocks {
                 let last = part.end.min(even.total) - 1;
                 even.task_of(part.start) != even.task_of(last)
             }
-            Blocks::Given(_) => true,
+            Blocks::User(_) => true,
         }
     }
 
@@ -57,45 +57,44 @@ impl Blocks {
     pub(super) fn global(&self, task: usize, place: u64) -> u64 {
         match self {
             Blocks::Even(even) => even.start(task) + place,
-            Blocks::Given(given) => given.global(task, place),
+            Blocks::User(given) => given.global(task, place),
         }
     }
 
-    /// What each task gets of a rank's elements, in ascending order of tasks; and the elements in the order
-    /// in which the tasks get them. The map ascends, but for parts of the array that the tasks do not divide.
-    pub(super) fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+    /// The share of each task in a rank's elements, in ascending order of tasks; and the elements in the order in which
+    /// they are sent. The map ascends, except within parts of the array that the tasks do not divide.
+    pub(super) fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
         match self {
             Blocks::Even(even) => even.shares(map),
-            Blocks::Given(given) => given.shares(map),
+            Blocks::User(given) => given.shares(map),
         }
     }
 }
 
-/// Contiguous blocks of `unit` elements times the same number, to within one.
-pub(super) struct Even {
+/// Contiguous blocks of equally many units, to within one; a unit is an element or a row.
+pub(super) struct EvenBlocks {
     dims: Vec<u64>,
     total: u64,
     unit: u64,
     tasks: usize,
 }
 
-/// A task's block of so many rows is cut between rows.
+/// Blocks of at least this many rows are cut between rows.
 const MANY_ROWS: u64 = 64;
 
-impl Even {
-    /// As many of `tasks` as get at least `block_size` bytes each.
-    pub(super) fn new(dims: &[u64], element: usize, tasks: usize, block_size: u64) -> Self {
-        let total: u64 = dims.iter().product();
-        let bytes = total.saturating_mul(element as u64);
-        let used = (bytes / block_size.max(1)).clamp(1, tasks as u64);
-        let rows_pay = dims.first().is_some_and(|rows| rows / used >= MANY_ROWS);
+impl EvenBlocks {
+    /// Uses as many of `tasks` as get at least `block_size` bytes each. The dimensions have been checked.
+    pub(super) fn new(spec: &DecompSpec, tasks: usize) -> Self {
+        let total: u64 = spec.dims.iter().product();
+        let bytes = total.saturating_mul(spec.kind.size() as u64);
+        let used = (bytes / spec.block_size.max(1)).clamp(1, tasks as u64);
+        let rows_pay = spec.dims[0] / used >= MANY_ROWS;
         Self {
-            dims: dims.to_vec(),
+            dims: spec.dims.clone(),
             total,
-            unit: if rows_pay {
-                dims[1..].iter().product()
-            } else {
-                1
+            unit: match rows_pay {
+                true => spec.dims[1..].iter().product(),
+                false => 1,
             },
             tasks: used as usize,
         }
@@ -130,7 +129,7 @@ impl Even {
         regions
     }
 
-    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
+    fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
         let found = map.globals.cut(|first| {
             let task = self.task_of(first);
             (task, self.start(task)..self.start(task + 1))
@@ -138,7 +137,7 @@ impl Even {
         let lengths: Vec<u64> = found.iter().map(|(_, places)| places.len()).collect();
         let locals = map.locals.split(&lengths)?;
         let shares = found.into_iter().zip(locals);
-        let share = |((task, places), locals)| Share {
+        let share = |((task, places), locals)| TaskShare {
             task,
             locals,
             places,
@@ -147,15 +146,15 @@ impl Even {
     }
 }
 
-/// A region for each task, as the user wants it.
-pub(super) struct Given {
+/// A region for each task, given by the user.
+pub(super) struct UserBlocks {
     dims: Vec<u64>,
     /// One for each task; a task without elements has an empty one.
     regions: Regions,
-    index: Index,
+    index: RegionIndex,
 }
 
-impl Given {
+impl UserBlocks {
     pub(super) fn new(dims: &[u64], regions: Regions) -> Result<Self> {
         for (start, count) in regions.iter() {
             let ends = start
@@ -172,7 +171,7 @@ impl Given {
             }
         }
         let with_elements = (0..regions.len()).filter(|task| regions.elements_at(*task) > 0);
-        let index = Index::new(&regions, with_elements.collect(), 0)?;
+        let index = RegionIndex::new(&regions, with_elements.collect(), 0)?;
         Ok(Self {
             dims: dims.to_vec(),
             regions,
@@ -181,12 +180,10 @@ impl Given {
     }
 
     fn region(&self, task: usize) -> Regions {
-        let mut regions = Regions::new(self.dims.len());
-        let (start, count) = self.regions.at(task);
-        if self.regions.elements_at(task) > 0 {
-            regions.push(start, count);
+        match self.regions.elements_at(task) {
+            0 => Regions::new(self.dims.len()),
+            _ => self.regions.one(task),
         }
-        regions
     }
 
     fn global(&self, task: usize, place: u64) -> u64 {
@@ -196,7 +193,7 @@ impl Given {
         place_in(&self.dims, &whole)
     }
 
-    /// The task of an element, its place there, and how many elements follow each other from it on.
+    /// The task of an element, its place there, and how many elements of its row follow.
     fn home(&self, element: u64) -> Result<(usize, u64, u64)> {
         let at = coordinates(&self.dims, element);
         let task = self.index.find(&self.regions, &at);
@@ -208,8 +205,8 @@ impl Given {
         Ok((task, place_in(count, &inside), left))
     }
 
-    fn shares(&self, map: Map) -> Result<(Vec<Share>, Sequence)> {
-        let mut parts = BTreeMap::<usize, Part>::new();
+    fn shares(&self, map: Map) -> Result<(Vec<TaskShare>, Sequence)> {
+        let mut parts = BTreeMap::<usize, ShareBuilder>::new();
         let (mut globals, mut locals) = (map.globals.cursor(), map.locals.cursor());
         while let Some(global) = globals.peek() {
             let (task, place, left) = self.home(global)?;
@@ -228,10 +225,10 @@ impl Given {
             }
         }
         let mut order = Builder::default();
-        let share = |(task, part): (usize, Part)| {
+        let share = |(task, part): (usize, ShareBuilder)| {
             let globals = part.globals.finish()?;
             globals.runs().for_each(|run| order.push_run(run));
-            Ok(Share {
+            Ok(TaskShare {
                 task,
                 locals: part.locals.finish()?,
                 places: part.places.finish()?,
@@ -242,9 +239,9 @@ impl Given {
     }
 }
 
-/// What one task gets, as it is found.
+/// A share, as its elements are found.
 #[derive(Default)]
-struct Part {
+struct ShareBuilder {
     globals: Builder,
     locals: Builder,
     places: Builder,
@@ -264,20 +261,20 @@ fn place_in(dims: &[u64], at: &[u64]) -> u64 {
         .fold(0, |place, (length, at)| place * length + at)
 }
 
-/// Finds the region of an element. Regions that share their whole extent in a dimension are told apart by
-/// the next one; those that overlap there in part are tried one by one.
-struct Index {
+/// Finds the region of an element. Regions with the same extent in a dimension are told apart by the next dimension;
+/// those that overlap only in part are tried one by one.
+struct RegionIndex {
     dimension: usize,
-    /// First coordinate, end, and what is there; ascending and disjoint.
-    stretches: Vec<(u64, u64, Found)>,
+    /// First coordinate, end, and the regions there; ascending and disjoint.
+    stretches: Vec<(u64, u64, Candidates)>,
 }
 
-enum Found {
-    Deeper(Index),
+enum Candidates {
+    Deeper(RegionIndex),
     OneOf(Vec<usize>),
 }
 
-impl Index {
+impl RegionIndex {
     fn new(regions: &Regions, mut tasks: Vec<usize>, dimension: usize) -> Result<Self> {
         let extent = |task: usize| {
             let (start, count) = regions.at(task);
@@ -299,10 +296,10 @@ impl Index {
             let alike = tasks.iter().all(|task| extent(*task) == (start, end));
             let deeper = dimension + 1 < regions.dimensions();
             let found = if alike && deeper && tasks.len() > 1 {
-                Found::Deeper(Index::new(regions, tasks, dimension + 1)?)
+                Candidates::Deeper(RegionIndex::new(regions, tasks, dimension + 1)?)
             } else {
                 check_disjoint(regions, &tasks)?;
-                Found::OneOf(tasks)
+                Candidates::OneOf(tasks)
             };
             Ok((start, end, found))
         };
@@ -320,8 +317,8 @@ impl Index {
         let (_, end, found) = self.stretches.get(next.checked_sub(1)?)?;
         match found {
             _ if coordinate >= *end => None,
-            Found::Deeper(index) => index.find(regions, at),
-            Found::OneOf(tasks) => tasks.iter().copied().find(|task| {
+            Candidates::Deeper(index) => index.find(regions, at),
+            Candidates::OneOf(tasks) => tasks.iter().copied().find(|task| {
                 let (start, count) = regions.at(*task);
                 let extents = start.iter().zip(count);
                 extents

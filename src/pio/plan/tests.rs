@@ -1,8 +1,8 @@
-use super::super::error::ENOMEM;
-use super::super::memory::fuse;
-use super::super::{Decomp, Kind, Placement};
 use super::*;
 use crate::comm::local::run;
+use crate::pio::alloc::fuse;
+use crate::pio::error::ENOMEM;
+use crate::pio::{Decomp, Kind, Placement};
 
 /// Entries without a pattern, in no order, a part of them on each rank.
 fn map_of(rank: usize, ranks: usize) -> Vec<i64> {
@@ -28,19 +28,9 @@ fn verdicts(
         let rank = comm.rank();
         let system = IoSystem::new(&comm, placement, rearranger).unwrap();
         let map = map_of(rank, 4);
-        let layout = Layout {
-            kind: Kind::Int,
-            dims: &[601],
-            map: &map,
-            rearranger,
-            read_only: false,
-            io_region: None,
-            block_size: 1,
-            strict: false,
-            outside: Outside::Refused,
-        };
+        let spec = DecompSpec::new(Kind::Int, vec![601], rearranger);
         fuse::light((rank == failing).then_some(requests));
-        let made = Decomp::new(&system, &layout);
+        let made = Decomp::new(&system, &spec, &map);
         let burnt = rank == failing && !fuse::is_lit();
         fuse::light(None);
         (made.map(drop).map_err(|error| error.code()), burnt)

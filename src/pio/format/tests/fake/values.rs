@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::super::super::convert::convert;
-use super::super::super::{Kind, Regions, Result};
-use super::super::Write;
 use super::{EINVALCOORDS, fail};
+use crate::pio::convert::convert;
+use crate::pio::format::Transfer;
+use crate::pio::{Kind, Regions, Result};
 
 const ERANGE: i32 = -60;
 
 #[derive(Default)]
-pub(super) struct Cells {
+pub(super) struct FakeValues {
     values: BTreeMap<(i32, Vec<u64>), Cell>,
     pub(super) records: u64,
 }
@@ -21,12 +21,7 @@ struct Cell {
     call: usize,
 }
 
-pub(super) struct Place<'a> {
-    pub(super) var: i32,
-    pub(super) regions: &'a Regions,
-}
-
-impl Cells {
+impl FakeValues {
     pub(super) fn forget_calls(&mut self) {
         self.values.values_mut().for_each(|cell| cell.call = 0);
     }
@@ -35,7 +30,7 @@ impl Cells {
     /// If one call writes the same place twice, or has not as much data as its regions are long.
     pub(super) fn write(
         &mut self,
-        write: &Write,
+        write: &Transfer,
         stored: Kind,
         lengths: &[Option<u64>],
         call: usize,
@@ -67,21 +62,20 @@ impl Cells {
 
     pub(super) fn read(
         &self,
-        place: Place,
+        read: &mut Transfer,
         (stored, fill): (Kind, &[u8]),
         lengths: &[Option<u64>],
-        kind: Kind,
-        data: &mut [u8],
     ) -> Result<()> {
-        let size = kind.size();
-        assert_eq!(data.len() as u64, place.regions.elements() * size as u64);
-        let mut data = data.chunks_mut(size);
-        for at in indices(place.regions) {
+        let size = read.kind.size();
+        let elements = read.regions.elements();
+        assert_eq!(read.data.len() as u64, elements * size as u64);
+        let mut data = read.data.chunks_mut(size);
+        for at in indices(read.regions) {
             check(&at, lengths, self.records)?;
-            let found = self.values.get(&(place.var, at));
+            let found = self.values.get(&(read.var, at));
             let value = found.map_or(fill, |cell| &cell.value);
             let into = data.next().expect("as long as the regions");
-            match convert(value, stored, kind) {
+            match convert(value, stored, read.kind) {
                 Some(value) => into.copy_from_slice(&value),
                 None => return fail("read", ERANGE),
             }

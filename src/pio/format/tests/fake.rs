@@ -4,15 +4,15 @@
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::{Error, File, IoSystem, Kind, Regions, Result};
-use super::pieces::cut;
-use super::{Attribute, Counts, Format, GLOBAL, Variable, Write};
 use crate::comm::Comm;
 use crate::comm::local::LocalComm;
+use crate::pio::format::pieces::cut;
+use crate::pio::format::{Attribute, Counts, Format, GLOBAL, Transfer, Variable};
+use crate::pio::{Error, File, IoSystem, Kind, Regions, Result};
 
-mod cells;
+mod values;
 
-use cells::Cells;
+use values::FakeValues;
 
 pub(crate) const FAULT: i32 = -77;
 pub(crate) const ENOTINDEFINE: i32 = -38;
@@ -29,7 +29,7 @@ pub(crate) struct Disk(Arc<Mutex<Contents>>);
 #[derive(Default)]
 struct Contents {
     header: Header,
-    cells: Cells,
+    values: FakeValues,
 }
 
 impl Disk {
@@ -63,7 +63,7 @@ struct Named {
 }
 
 /// An open file. Every task has its own header, as with PnetCDF.
-pub(crate) struct Memory {
+pub(crate) struct FakeFile {
     disk: Disk,
     header: Header,
     defining: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Memory {
     pub(crate) failing: Option<usize>,
 }
 
-impl Memory {
+impl FakeFile {
     pub(crate) fn create(disk: &Disk, tasks: Option<LocalComm>) -> Self {
         if tasks.as_ref().is_none_or(|tasks| tasks.rank() == 0) {
             *disk.lock() = Contents::default();
@@ -89,7 +89,7 @@ impl Memory {
 
     pub(crate) fn open(disk: &Disk, tasks: Option<LocalComm>) -> Self {
         if tasks.as_ref().is_none_or(|tasks| tasks.rank() == 0) {
-            disk.lock().cells.forget_calls();
+            disk.lock().values.forget_calls();
         }
         Self {
             disk: disk.clone(),
@@ -172,32 +172,30 @@ impl Memory {
         Ok((own.kind, lengths, own.fill))
     }
 
-    fn read_one(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
+    fn read_one(&mut self, read: &mut Transfer) -> Result<()> {
         self.in_order("read")?;
-        let (stored, lengths, fill) = self.shape(var)?;
+        let (stored, lengths, fill) = self.shape(read.var)?;
         let disk = self.disk.lock();
-        let place = cells::Place { var, regions };
-        disk.cells
-            .read(place, (stored, &fill), &lengths, kind, data)
+        disk.values.read(read, (stored, &fill), &lengths)
     }
 
-    fn write_one(&mut self, write: &mut Write) -> Result<()> {
+    fn write_one(&mut self, write: &mut Transfer) -> Result<()> {
         let (kind, lengths, _) = self.shape(write.var)?;
         let call = self.writes;
         let mut disk = self.disk.lock();
-        disk.cells.write(write, kind, &lengths, call)?;
+        disk.values.write(write, kind, &lengths, call)?;
         // As a library that swaps bytes in place does.
         write.data.fill(0xEE);
         Ok(())
     }
 }
 
-/// A file on the I/O tasks of a system, all of them or the first. `make` is [`Memory::create`] or
-/// [`Memory::open`].
+/// A file on the I/O tasks of a system, all of them or the first. `make` is [`FakeFile::create`] or
+/// [`FakeFile::open`].
 pub(crate) fn file(
     system: &Arc<IoSystem<LocalComm>>,
     parallel: bool,
-    make: impl FnOnce(Option<LocalComm>) -> Memory,
+    make: impl FnOnce(Option<LocalComm>) -> FakeFile,
 ) -> File<LocalComm> {
     let color = (parallel && system.io.is_some()).then_some(0);
     let key = system.io_rank().unwrap_or(0) as i32;
@@ -217,7 +215,7 @@ fn fail<T>(call: &'static str, code: i32) -> Result<T> {
     })
 }
 
-impl Format for Memory {
+impl Format for FakeFile {
     fn def_dim(&mut self, name: &CStr, length: Option<u64>) -> Result<i32> {
         self.enter_defining("def_dim")?;
         self.header.dims.push((name.into(), length));
@@ -309,7 +307,7 @@ impl Format for Memory {
         self.count("dim")?;
         match self.header.dims.get(dim as usize) {
             Some((name, Some(length))) => Ok((name.clone(), *length)),
-            Some((name, None)) => Ok((name.clone(), self.disk.lock().cells.records)),
+            Some((name, None)) => Ok((name.clone(), self.disk.lock().values.records)),
             None => fail("dim", EBADDIM),
         }
     }
@@ -383,7 +381,7 @@ impl Format for Memory {
         let own = Named {
             name: name.into(),
             kind: stored,
-            values: cells::convert_all(values, memory, stored)?,
+            values: values::convert_all(values, memory, stored)?,
         };
         let all = self.attributes(var)?;
         all.retain(|attribute| *attribute.name != *name);
@@ -394,7 +392,7 @@ impl Format for Memory {
     fn get_attribute(&mut self, var: i32, name: &CStr, memory: Kind) -> Result<Vec<u8>> {
         self.count("get_attribute")?;
         let found = self.named(var, name)?;
-        cells::convert_all(&found.values, found.kind, memory)
+        values::convert_all(&found.values, found.kind, memory)
     }
 
     fn rename_attribute(&mut self, var: i32, name: &CStr, new: &CStr) -> Result<()> {
@@ -411,7 +409,7 @@ impl Format for Memory {
         Ok(())
     }
 
-    fn write(&mut self, writes: &mut [Write]) -> Result<()> {
+    fn write(&mut self, writes: &mut [Transfer]) -> Result<()> {
         let vars: Vec<_> = writes.iter().map(|write| write.var).collect();
         self.writes += 1;
         self.enter("write", &vars)?;
@@ -434,23 +432,23 @@ impl Format for Memory {
         Ok(Some(pieces.collect()))
     }
 
-    fn put_piece(&mut self, write: &mut Write) -> Result<()> {
+    fn put_piece(&mut self, write: &mut Transfer) -> Result<()> {
         self.count("put_piece")?;
         self.in_order("put_piece")?;
         self.write_one(write)
     }
 
-    fn get_piece(&mut self, read: &mut Write) -> Result<()> {
+    fn get_piece(&mut self, piece: &mut Transfer) -> Result<()> {
         self.count("get_piece")?;
-        self.read_one(read.var, read.kind, read.regions, read.data)
+        self.read_one(piece)
     }
 
     fn end_pieces(&mut self) -> Result<()> {
         self.enter("end_pieces", &[])
     }
 
-    fn read(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
-        self.enter("read", &[var])?;
-        self.read_one(var, kind, regions, data)
+    fn read(&mut self, read: &mut Transfer) -> Result<()> {
+        self.enter("read", &[read.var])?;
+        self.read_one(read)
     }
 }

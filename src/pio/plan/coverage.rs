@@ -1,31 +1,30 @@
 //! Which places of a block are held by some rank.
 //!
-//! Where many are, one bit for each place is the cheapest way to find out. Where few are, as of a sparse map in a large
-//! array, what is held is put into order instead: memory follows the maps, whatever the length of the block.
+//! A bitmap finds out, unless few places are held, as by a sparse map of a large array: then the places are sorted, so
+//! that memory grows with the maps, not with the block.
 
-use super::sequence::{Form, Sequence};
-use super::{Error, Result};
+use crate::pio::sequence::{Form, Sequence};
+use crate::pio::{Result, alloc};
 
-/// What has been found out about a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Coverage {
     /// Places that are held.
     pub(super) held: u64,
-    /// One that is held more than once.
+    /// A place that is held more than once.
     pub(super) duplicate: Option<u64>,
 }
 
-/// With fewer held places than one of so many, bits are not worth their memory: half a word for each held one.
+/// Below one held place in this many, a bitmap takes more memory than sorting: half a word for each held place.
 const SPARSE: u64 = 256;
 
-/// Bits for a block of this length always are.
+/// Blocks up to this length always get a bitmap.
 const SHORT: u64 = if cfg!(test) { 64 } else { 1 << 20 };
 
 /// All numbers of `lists` are below `length`.
 pub(super) fn cover<'a>(
     length: u64,
     lists: impl Iterator<Item = &'a Sequence> + Clone,
-) -> Result<Found> {
+) -> Result<Coverage> {
     let numbers = lists.clone().map(Sequence::len);
     let numbers = numbers.fold(0_u64, u64::saturating_add);
     match length <= SHORT || length <= numbers.saturating_mul(SPARSE) {
@@ -34,20 +33,18 @@ pub(super) fn cover<'a>(
             lists.for_each(|places| bits.mark(places));
             Ok(bits.found)
         }
-        false => in_order(lists),
+        false => sorted(lists),
     }
 }
 
-/// Puts all blocks into order and looks at neighbours.
-fn in_order<'a>(lists: impl Iterator<Item = &'a Sequence> + Clone) -> Result<Found> {
+/// Sorts all blocks and compares neighbours.
+fn sorted<'a>(lists: impl Iterator<Item = &'a Sequence> + Clone) -> Result<Coverage> {
     let number = lists.clone().map(|list| list.blocks().count());
     let number = number.fold(0_usize, usize::saturating_add);
-    let mut blocks: Vec<(u64, u64)> = Vec::new();
-    let room = blocks.try_reserve_exact(number);
-    room.map_err(|_| Error::Memory((number as u64).saturating_mul(16)))?;
+    let mut blocks: Vec<(u64, u64)> = alloc::list(number)?;
     blocks.extend(lists.flat_map(Sequence::blocks));
     blocks.sort_unstable();
-    let (mut found, mut end) = (Found::default(), 0);
+    let (mut found, mut end) = (Coverage::default(), 0);
     for (start, length) in blocks {
         if start < end && found.duplicate.is_none() {
             found.duplicate = Some(start);
@@ -61,17 +58,15 @@ fn in_order<'a>(lists: impl Iterator<Item = &'a Sequence> + Clone) -> Result<Fou
 /// One bit for each place.
 struct Bits {
     words: Vec<u64>,
-    found: Found,
+    found: Coverage,
 }
 
 impl Bits {
     fn of(length: u64) -> Result<Self> {
         let count = length.div_ceil(64) as usize;
-        let mut words = Vec::new();
-        let room = words.try_reserve_exact(count);
-        room.map_err(|_| Error::Memory(8 * count as u64))?;
+        let mut words = alloc::list(count)?;
         words.resize(count, 0);
-        let found = Found::default();
+        let found = Coverage::default();
         Ok(Self { words, found })
     }
 
@@ -116,8 +111,8 @@ impl Bits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sequence::Builder;
     use super::*;
+    use crate::pio::sequence::Builder;
     use proptest::prelude::*;
 
     fn list(blocks: &[(u64, u64)]) -> Sequence {
@@ -135,8 +130,8 @@ mod tests {
                 (*start..start + length).for_each(|place| model[place as usize] += 1);
             }
             let lists: Vec<Sequence> = blocks.iter().map(|block| list(&[*block])).collect();
-            // The same among bits, and put into order.
-            for found in [cover(400, lists.iter()), in_order(lists.iter())] {
+            // The bitmap and sorting find the same.
+            for found in [cover(400, lists.iter()), sorted(lists.iter())] {
                 let found = found.unwrap();
                 prop_assert_eq!(found.held, model.iter().filter(|n| **n > 0).count() as u64);
                 match found.duplicate {

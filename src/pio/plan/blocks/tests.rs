@@ -1,5 +1,13 @@
 use super::*;
+use crate::pio::{Kind, Rearranger};
 use proptest::prelude::*;
+
+/// Blocks of an array whose elements have 4 bytes.
+fn even(dims: &[u64], tasks: usize, block_size: u64) -> EvenBlocks {
+    let mut spec = DecompSpec::new(Kind::Int, dims.to_vec(), Rearranger::Box);
+    spec.block_size = block_size;
+    EvenBlocks::new(&spec, tasks)
+}
 
 fn map_of(entries: &[i64], total: u64) -> Map {
     Map::new(entries, total, 0).unwrap()
@@ -28,7 +36,7 @@ fn check_shares(blocks: &Blocks, map: Map) {
 proptest! {
     #[test]
     fn even_blocks_tile_the_array(dims in prop::collection::vec(1..300u64, 1..4), tasks in 1..40usize, block_size in 0..10_000u64) {
-        let even = Even::new(&dims, 4, tasks, block_size);
+        let even = even(&dims, tasks, block_size);
         let total = dims.iter().product::<u64>();
         prop_assert_eq!(even.start(0), 0);
         prop_assert_eq!(even.start(tasks), total);
@@ -50,7 +58,7 @@ proptest! {
         if !sorted {
             entries.sort_by_key(|e| (*e as u64 + 1).wrapping_mul(seed | 1).rotate_left(13));
         }
-        check_shares(&Blocks::Even(Even::new(&dims, 8, tasks, 1)), map_of(&entries, total));
+        check_shares(&Blocks::Even(even(&dims, tasks, 1)), map_of(&entries, total));
     }
 
     #[test]
@@ -65,14 +73,14 @@ proptest! {
         let total = rows * columns;
         let mut entries: Vec<i64> = (1..=total as i64).collect();
         entries.sort_by_key(|e| (*e as u64 + 1).wrapping_mul(seed | 1).rotate_left(13));
-        let given = Given::new(&[rows, columns], regions).unwrap();
-        check_shares(&Blocks::Given(given), map_of(&entries, total));
+        let given = UserBlocks::new(&[rows, columns], regions).unwrap();
+        check_shares(&Blocks::User(given), map_of(&entries, total));
     }
 }
 
 #[test]
 fn the_example_of_the_documentation() {
-    let blocks = Even::new(&[4, 5], 4, 2, 8);
+    let blocks = even(&[4, 5], 2, 8);
     assert_eq!(
         (blocks.start(0), blocks.start(1), blocks.start(2)),
         (0, 10, 20)
@@ -88,16 +96,16 @@ fn regions_that_overlap_or_leave_elements_out_are_errors() {
         regions
     };
     assert!(matches!(
-        Given::new(&[4, 5], regions(2)),
+        UserBlocks::new(&[4, 5], regions(2)),
         Err(Error::Overlap(0, 1))
     ));
     assert!(matches!(
-        Given::new(&[4, 5], regions(4)),
+        UserBlocks::new(&[4, 5], regions(4)),
         Err(Error::Invalid(_))
     ));
     let mut partial = Regions::new(2);
     partial.push(&[0, 0], &[4, 3]);
-    let given = Given::new(&[4, 5], partial).unwrap();
+    let given = UserBlocks::new(&[4, 5], partial).unwrap();
     assert!(matches!(
         given.shares(map_of(&[1, 4], 20)),
         Err(Error::Homeless(3))

@@ -1,7 +1,7 @@
-//! Variables that are not distributed: all ranks have all of the data.
+//! Data that are not distributed: all ranks have all of them.
 
-use super::super::format::Write;
-use super::super::{Error, Kind, Regions, Result, agree, darray, memory};
+use super::super::format::Transfer;
+use super::super::{Error, Kind, Regions, Result, agree, alloc, darray};
 use super::File;
 use crate::comm::Sparse;
 
@@ -14,23 +14,17 @@ impl<C: Sparse> File<C> {
         }
         darray::flush(self)?;
         let room = length(kind, regions, data.len()).and_then(|length| match self.speaks() {
-            true => memory::copy(&data[..length]),
+            true => alloc::copy(&data[..length]),
             false => Ok(Vec::new()),
         });
         let (mut data, checked) = settle(room);
         let none = Regions::new(regions.dimensions());
-        let writes = if self.speaks() && checked.is_ok() {
-            regions
-        } else {
-            &none
+        let regions = match self.speaks() && checked.is_ok() {
+            true => regions,
+            false => &none,
         };
         let written = match &mut self.format {
-            Some(format) => format.write(&mut [Write {
-                var,
-                kind,
-                regions: writes,
-                data: &mut data,
-            }]),
+            Some(format) => format.write(&mut [Transfer::new(var, kind, regions, &mut data)]),
             None => Ok(()),
         };
         agree(&self.system.comm, checked.and(written))
@@ -44,8 +38,13 @@ impl<C: Sparse> File<C> {
         let none = Regions::new(regions.dimensions());
         let speaks = self.speaks() && checked.is_ok();
         let read = match &mut self.format {
-            Some(format) if speaks => format.read(var, kind, regions, data),
-            Some(format) => format.read(var, kind, &none, &mut []),
+            Some(format) => {
+                let (regions, data) = match speaks {
+                    true => (regions, &mut *data),
+                    false => (&none, &mut [][..]),
+                };
+                format.read(&mut Transfer::new(var, kind, regions, data))
+            }
             None => Ok(()),
         };
         agree(&self.system.comm, checked.and(read))?;
@@ -57,7 +56,7 @@ impl<C: Sparse> File<C> {
     }
 }
 
-/// A local result as what there is of it and a verdict, to go on to where all ranks agree.
+/// Splits a local result into its value, or a default, and a verdict to agree on later.
 fn settle<T: Default>(result: Result<T>) -> (T, Result<()>) {
     match result {
         Ok(value) => (value, Ok(())),
@@ -65,7 +64,7 @@ fn settle<T: Default>(result: Result<T>) -> (T, Result<()>) {
     }
 }
 
-/// The bytes that the regions have, if there are so many.
+/// Bytes of the regions, if `given` has as many.
 fn length(kind: Kind, regions: &Regions, given: usize) -> Result<usize> {
     let needed = regions.elements().checked_mul(kind.size() as u64);
     match needed.map(usize::try_from) {

@@ -1,32 +1,32 @@
-//! What an I/O task reads, and how: as a whole, or piece by piece where the file library says so.
+//! Reading: an I/O task reads its regions as a whole, or piece by piece if the file library says so, and scatters them.
 
-use super::super::exchange::{Homeward, Source, Taking, comes_in_pieces};
-use super::super::format::{Format, Write};
+use super::super::exchange::{PieceSource, ReadMode, Scatter, reads_in_pieces};
+use super::super::format::{Format, Transfer};
 use super::super::iosystem::FlowControl;
-use super::super::memory::Loan;
+use super::super::pool::PoolBuffer;
 use super::super::{Decomp, Error, File, IoSystem, Kind, Regions, Result, agree};
 use super::serial;
 use crate::comm::{Comm, Op, Sparse, Tag};
 
 const VERDICT: Tag = 7130;
 
-/// What is asked of the file.
-pub(super) struct Reading<'a> {
+/// One array that is being read.
+pub(super) struct ArrayRead<'a> {
     var: i32,
     decomp: &'a Decomp,
-    /// The regions of the variable, where they are not those of the plan.
+    /// The regions of the variable, unless they are those of the plan.
     placed: Option<Regions>,
-    /// Where they are read one by one.
+    /// In which they are read, if piece by piece.
     pieces: Option<Regions>,
-    /// On a rank that reads nothing itself, or sends on what it reads at once.
-    homeward: Option<Homeward<'a>>,
-    /// For a piece.
-    room: Loan,
+    /// On a rank that reads nothing itself, or that streams.
+    scatter: Option<Scatter<'a>>,
+    /// For one piece.
+    room: PoolBuffer,
 }
 
-impl<'a> Reading<'a> {
-    /// Opens the file for pieces where that can be, whatever has failed before. Collective over the I/O tasks; the result
-    /// is that of this rank alone.
+impl<'a> ArrayRead<'a> {
+    /// Prepares the file for pieces if possible, even after a failure. Collective over the I/O tasks; returns the
+    /// result of this rank alone.
     pub(super) fn begin<C: Comm>(
         file: &mut File<C>,
         var: i32,
@@ -39,9 +39,8 @@ impl<'a> Reading<'a> {
             Ok(placed) => placed.as_ref().unwrap_or(decomp.plan.read()),
             Err(_) => &nothing,
         };
-        let part = (var, decomp.kind, regions);
         let pieces = match file.format.as_mut().filter(|_| file.parallel) {
-            Some(format) => format.begin_pieces(&[part]),
+            Some(format) => format.begin_pieces(&[(var, decomp.kind, regions)]),
             None => Ok(None),
         };
         file.in_pieces = matches!(pieces, Ok(Some(_)));
@@ -50,28 +49,28 @@ impl<'a> Reading<'a> {
             decomp,
             placed: placed?,
             pieces: pieces?.and_then(|mut pieces| pieces.pop()),
-            homeward: None,
-            room: Loan::default(),
+            scatter: None,
+            room: PoolBuffer::default(),
         }
         .prepare(&file.system)
     }
 
     fn prepare<C: Comm>(mut self, system: &IoSystem<C>) -> Result<Self> {
         let (plan, element) = (&self.decomp.plan, self.decomp.kind.size());
-        let taking = match &system.io {
-            None => Taking::Whole,
-            Some(_) if self.streams(system) => Taking::Stream(self.longest_piece()),
+        let mode = match &system.io {
+            None => ReadMode::Whole,
+            Some(_) if self.streams(system) => ReadMode::Stream(self.longest_piece()),
             Some(_) => return Ok(self),
         };
-        self.homeward = Some(Homeward::new(system, plan, element, taking)?);
-        // Not always used: so what is at hand already is for the others.
-        if let Taking::Stream(longest) = taking {
-            self.room = system.spare.borrow(longest as u64)?;
+        self.scatter = Some(Scatter::new(system, plan, element, mode)?);
+        // Borrowed last: it is not always used, so the others take the pool's idle buffers first.
+        if let ReadMode::Stream(longest) = mode {
+            self.room = system.pool.borrow(longest as u64)?;
         }
         Ok(self)
     }
 
-    /// Whether this I/O task sends on at once what it reads, as then all do.
+    /// Whether this I/O task sends what it reads piece by piece; then all do.
     pub(super) fn streams<C: Comm>(&self, system: &IoSystem<C>) -> bool {
         let free = system.flow().to_compute == FlowControl::default();
         free && self.decomp.plan.streams && self.pieces.is_some()
@@ -87,24 +86,24 @@ impl<'a> Reading<'a> {
         longest as usize * self.decomp.kind.size()
     }
 
-    /// Reads, and sends on what was read. Collective; the result is that of this rank alone.
+    /// Reads and sends piece by piece. Collective; returns the result of this rank alone.
     pub(super) fn stream<C: Sparse>(mut self, file: &mut File<C>, array: &mut [u8]) -> Result<()> {
         let system = file.system.clone();
         let mut room = std::mem::take(&mut self.room);
-        let homeward = self.homeward.take();
-        let mut homeward = homeward.ok_or_else(|| Error::Comm("nothing is to be read".into()))?;
+        let scatter = self.scatter.take();
+        let mut scatter = scatter.ok_or_else(|| Error::Comm("nothing is to be read".into()))?;
         let read = match self.source(file) {
-            Some(mut source) => homeward.stream(&system, &mut source, &mut room, array),
+            Some(mut source) => scatter.stream(&system, &mut source, &mut room, array),
             None => Ok(()),
         };
         let ended = file.end_pieces();
-        let arrived = homeward.arrive(&system, &[], array);
-        read.and(ended).and(arrived)
+        let delivered = scatter.deliver(&system, &[], array);
+        read.and(ended).and(delivered)
     }
 
-    fn source<'b, C: Comm>(&'b self, file: &'b mut File<C>) -> Option<Pieces<'b>> {
+    fn source<'b, C: Comm>(&'b self, file: &'b mut File<C>) -> Option<PieceReader<'b>> {
         let (format, pieces) = file.format.as_mut().zip(self.pieces.as_ref())?;
-        Some(Pieces {
+        Some(PieceReader {
             format: &mut **format,
             var: self.var,
             kind: self.decomp.kind,
@@ -113,104 +112,108 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Reads, and takes apart what came. What was read is to be kept until it has arrived. Collective over the I/O tasks;
-    /// the results are those of this rank alone.
-    pub(super) fn take<C: Sparse>(
+    /// Reads, and splits what was read by receiver. The buffer must live until [`Scatter::deliver`]. Collective over the
+    /// I/O tasks; returns the results of this rank alone.
+    pub(super) fn split<C: Sparse>(
         mut self,
         file: &mut File<C>,
         array: &mut [u8],
-    ) -> (Loan, Result<Homeward<'a>>) {
-        if let Some(homeward) = self.homeward.take() {
-            return (Loan::default(), Ok(homeward));
+    ) -> (PoolBuffer, Result<Scatter<'a>>) {
+        if let Some(scatter) = self.scatter.take() {
+            return (PoolBuffer::default(), Ok(scatter));
         }
         let system = file.system.clone();
-        let (read, taken) = match self.pieces {
-            Some(_) => self.take_pieces(file, array),
-            None => self.take_whole(file, array),
+        let (read, split) = match self.pieces {
+            Some(_) => self.split_pieces(file, array),
+            None => self.split_whole(file, array),
         };
-        let crosses = system.io.as_ref().filter(|_| self.decomp.plan.reads_blocks);
-        let taken = match crosses {
-            Some(io) => Homeward::cross(taken, io, &read, array),
-            None => taken,
-        };
-        (read, taken)
-    }
-
-    fn take_pieces<C: Sparse>(
-        &self,
-        file: &mut File<C>,
-        array: &mut [u8],
-    ) -> (Loan, Result<Homeward<'a>>) {
-        let (element, plan) = (self.decomp.kind.size(), &self.decomp.plan);
-        let apart = comes_in_pieces(plan);
-        let (bytes, taking) = match apart {
-            true => (self.longest_piece(), Taking::Pieces),
-            false => (self.regions().elements() as usize * element, Taking::Whole),
-        };
-        let rooms = file.system.spare.borrow(bytes as u64).and_then(|room| {
-            let homeward = Homeward::new(&file.system, plan, element, taking)?;
-            Ok((room, homeward))
-        });
-        let taken = rooms.and_then(|(mut room, mut homeward)| {
-            let Some(mut source) = self.source(file) else {
-                return Ok((room, homeward));
-            };
-            if apart {
-                homeward.take_pieces(&mut source, &mut room, array)?;
-                return Ok((Loan::default(), homeward));
+        match system.io.as_ref().filter(|_| self.decomp.plan.reads_blocks) {
+            Some(io) => {
+                let split = Scatter::from_blocks(split, io, &read, array);
+                (read, split)
             }
-            source.read_all(&mut room)?;
-            homeward.take(&room, array)?;
-            Ok((room, homeward))
-        });
-        let ended = file.end_pieces();
-        match taken {
-            Ok((room, homeward)) => (room, ended.map(|()| homeward)),
-            Err(error) => (Loan::default(), Err(error)),
+            None => (read, split),
         }
     }
 
-    /// A task that has no room takes part with nothing.
-    fn take_whole<C: Comm>(
+    fn split_pieces<C: Sparse>(
         &self,
         file: &mut File<C>,
         array: &mut [u8],
-    ) -> (Loan, Result<Homeward<'a>>) {
+    ) -> (PoolBuffer, Result<Scatter<'a>>) {
+        let (element, plan) = (self.decomp.kind.size(), &self.decomp.plan);
+        let splits = reads_in_pieces(plan);
+        let (bytes, mode) = match splits {
+            true => (self.longest_piece(), ReadMode::Pieces),
+            false => (
+                self.regions().elements() as usize * element,
+                ReadMode::Whole,
+            ),
+        };
+        let rooms = file.system.pool.borrow(bytes as u64).and_then(|room| {
+            let scatter = Scatter::new(&file.system, plan, element, mode)?;
+            Ok((room, scatter))
+        });
+        let split = rooms.and_then(|(mut room, mut scatter)| {
+            let Some(mut source) = self.source(file) else {
+                return Ok((room, scatter));
+            };
+            if splits {
+                scatter.split_pieces(&mut source, &mut room, array)?;
+                return Ok((PoolBuffer::default(), scatter));
+            }
+            source.read_all(&mut room)?;
+            scatter.split(&room, array)?;
+            Ok((room, scatter))
+        });
+        let ended = file.end_pieces();
+        match split {
+            Ok((room, scatter)) => (room, ended.map(|()| scatter)),
+            Err(error) => (PoolBuffer::default(), Err(error)),
+        }
+    }
+
+    /// A task without memory takes part without regions.
+    fn split_whole<C: Comm>(
+        &self,
+        file: &mut File<C>,
+        array: &mut [u8],
+    ) -> (PoolBuffer, Result<Scatter<'a>>) {
         let (kind, plan) = (self.decomp.kind, &self.decomp.plan);
         let regions = self.regions();
         let bytes = regions.elements().saturating_mul(kind.size() as u64);
-        let mut room = match file.system.spare.borrow(bytes) {
+        let mut room = match file.system.pool.borrow(bytes) {
             Ok(room) => room,
             Err(error) => {
                 let nothing = Regions::new(regions.dimensions());
                 let read = self.read(file, &nothing, &mut []);
-                return (Loan::default(), Err(read.err().unwrap_or(error)));
+                return (PoolBuffer::default(), Err(read.err().unwrap_or(error)));
             }
         };
         let read = self.read(file, regions, &mut room);
-        let homeward = read.and_then(|()| {
-            let mut homeward = Homeward::new(&file.system, plan, kind.size(), Taking::Whole)?;
-            homeward.take(&room, array)?;
-            Ok(homeward)
+        let scatter = read.and_then(|()| {
+            let mut scatter = Scatter::new(&file.system, plan, kind.size(), ReadMode::Whole)?;
+            scatter.split(&room, array)?;
+            Ok(scatter)
         });
-        (room, homeward)
+        (room, scatter)
     }
 
     fn read<C: Comm>(&self, file: &mut File<C>, regions: &Regions, data: &mut [u8]) -> Result<()> {
         let Some(io) = &file.system.io else {
             return Ok(());
         };
-        let (var, kind) = (self.var, self.decomp.kind);
+        let read = &mut Transfer::new(self.var, self.decomp.kind, regions, data);
         match &mut file.format {
-            Some(format) if file.parallel => format.read(var, kind, regions, data),
-            Some(format) => serial::read(io, Some(&mut **format), var, kind, regions, data),
-            None => serial::read(io, None, var, kind, regions, data),
+            Some(format) if file.parallel => format.read(read),
+            Some(format) => serial::read(io, Some(&mut **format), read),
+            None => serial::read(io, None, read),
         }
     }
 }
 
-/// Whether all I/O tasks could read, on all ranks: a task tells those that it serves, and they wait for nobody else, so
-/// that what was read can follow at once. Collective.
+/// Tells all ranks whether all I/O tasks could read. A task tells the ranks of its group, which wait for nobody else: so
+/// its data can follow at once. Collective.
 pub(super) fn tell<C: Comm, T>(system: &IoSystem<C>, own: Result<T>) -> Result<T> {
     let (comm, rank) = (&system.comm, system.comm.rank());
     let task = system.groups.task_of(rank);
@@ -232,8 +235,8 @@ pub(super) fn tell<C: Comm, T>(system: &IoSystem<C>, own: Result<T>) -> Result<T
     }
 }
 
-/// Pieces of a file.
-struct Pieces<'a> {
+/// Reads the pieces of an array from the file.
+struct PieceReader<'a> {
     format: &'a mut dyn Format,
     var: i32,
     kind: Kind,
@@ -241,8 +244,7 @@ struct Pieces<'a> {
     next: usize,
 }
 
-impl Pieces<'_> {
-    /// One after the other.
+impl PieceReader<'_> {
     fn read_all(&mut self, data: &mut [u8]) -> Result<()> {
         let (mut verdict, mut rest) = (Ok(()), data);
         while let Some(elements) = self.next() {
@@ -254,22 +256,16 @@ impl Pieces<'_> {
     }
 }
 
-impl Source for Pieces<'_> {
+impl PieceSource for PieceReader<'_> {
     fn next(&self) -> Option<u64> {
         let left = self.next < self.pieces.len();
         left.then(|| self.pieces.elements_at(self.next))
     }
 
     fn read(&mut self, place: &mut [u8]) -> Result<()> {
-        let (start, count) = self.pieces.at(self.next);
-        let mut piece = Regions::new(start.len());
-        piece.push(start, count);
+        let piece = self.pieces.one(self.next);
         self.next += 1;
-        self.format.get_piece(&mut Write {
-            var: self.var,
-            kind: self.kind,
-            regions: &piece,
-            data: place,
-        })
+        let mut transfer = Transfer::new(self.var, self.kind, &piece, place);
+        self.format.get_piece(&mut transfer)
     }
 }

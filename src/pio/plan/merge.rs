@@ -1,19 +1,19 @@
 //! What the ranks of a subset hold together, in ascending order.
 //!
-//! The lists of the ranks ascend, so the union is made by always taking the block that starts lowest. An
+//! The lists of the ranks ascend, so the union is made by always mode the block that starts lowest. An
 //! element that several ranks hold gets one place, where each of them finds it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Result;
-use super::sequence::{Blocks, Builder, Sequence};
+use crate::pio::Result;
+use crate::pio::sequence::{BlockIter, Builder, Sequence};
 
 #[derive(Default)]
 pub(super) struct Merged {
     /// Places in the global array, each once.
     pub(super) held: Sequence,
-    /// For each rank where its elements are among those held.
+    /// For each rank, where its elements are among those held.
     pub(super) places: Vec<Sequence>,
     /// An element that is held more than once.
     pub(super) duplicate: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Merged {
 struct Union {
     held: Builder,
     length: u64,
-    /// The last stretch without a gap, and the place of its start.
+    /// Bounds of the last stretch without a gap, and the place of its start.
     start: u64,
     end: u64,
     place: u64,
@@ -49,7 +49,7 @@ impl Union {
 }
 
 pub(super) fn merge(lists: &[Sequence]) -> Result<Merged> {
-    let mut blocks: Vec<Blocks> = lists.iter().map(Sequence::blocks).collect();
+    let mut blocks: Vec<BlockIter> = lists.iter().map(Sequence::blocks).collect();
     let mut places: Vec<Builder> = lists.iter().map(|_| Builder::default()).collect();
     let mut union = Union::default();
     let mut heads = BinaryHeap::new();
@@ -60,7 +60,7 @@ pub(super) fn merge(lists: &[Sequence]) -> Result<Merged> {
         let next_other = heads
             .peek()
             .map_or(u64::MAX, |Reverse(((start, _), _))| *start);
-        // As long as no other list comes in between, there is no need to ask the heap.
+        // Stay with this list until another one comes next: that saves the heap most of its work.
         loop {
             let place = union.add(block.0, block.1);
             places[list].push_block(place, block.1);

@@ -1,0 +1,3 @@
+//! A file library for the tests of PIO.
+
+pub(crate) mod fake;
