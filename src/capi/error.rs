@@ -76,7 +76,7 @@ fn keep_key(key: &CStr) {
 }
 
 fn replace(last: Last) {
-    // A thread that is ending has nobody to read it.
+    // In a thread that is ending nobody reads it.
     let _ = MISSING.try_with(|place| place.set(NONE));
     let _ = LAST.try_with(|place| {
         if let Ok(mut place) = place.try_borrow_mut() {

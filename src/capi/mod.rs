@@ -10,13 +10,12 @@
 //! `stanchion_last_error`.
 //!
 //! # Safety
-//! What all exported functions ask of their callers: a pointer is NULL or points to what the header
-//! says, for the duration of the call; strings end with NUL; a tree is used by one thread at a time
-//! (several may read one tree); what a function returns or takes over is freed as the header says.
+//! Callers promise that a pointer is NULL or points to what the header says, for the duration of the call; that strings
+//! end with NUL; that one thread at a time uses a tree (several may read it); and that memory is freed as the header says.
 #![allow(unsafe_code)]
-// The rules above hold for all of them; they are not repeated at each.
+// These promises hold for all functions; they are not repeated at each.
 #![allow(clippy::missing_safety_doc)]
-// What a function is called and how many arguments it has is upstream's choice.
+// Names and arguments are those of upstream.
 #![allow(non_snake_case)]
 #![allow(clippy::too_many_arguments)]
 

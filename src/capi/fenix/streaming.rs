@@ -1,9 +1,9 @@
-//! Copies to memory that is not read again soon: past the caches, so that a line need not be fetched before
-//! it is written, and what others have in the caches stays there.
+//! Copies with non-temporal stores, to memory that is not read again soon: they need not fetch a cache line before they
+//! write it, and evict nothing from the caches.
 
 use std::ptr;
 
-/// Below this length the copy is likely to be read while it is still in a cache.
+/// A shorter copy is likely to be read while it is still in a cache.
 const WORTHWHILE: usize = 256 << 10;
 
 /// # Safety
@@ -19,7 +19,7 @@ pub(in crate::capi) unsafe fn copy(from: &[u8], to: *mut u8) {
     unsafe { ptr::copy_nonoverlapping(rest.as_ptr(), to.add(streamed), rest.len()) };
 }
 
-/// Copies the first bytes, as many as can be copied in this way, and returns how many these are.
+/// Copies whole cache lines with non-temporal stores, and returns how many bytes from the front are done.
 ///
 /// # Safety
 /// As for [`copy`].

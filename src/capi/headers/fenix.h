@@ -4,7 +4,7 @@
  * Functions return 0, an error below 0 or a warning above; stanchion_last_error() in stanchion.h tells why.
  * All messages go over private duplicates of the communicators.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/fenix.h and src/capi/fenix/. */
 #ifndef __FENIX__
 #define __FENIX__
 

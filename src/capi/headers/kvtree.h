@@ -5,7 +5,7 @@
  * stanchion.h then tells why. Nothing here aborts, or prints unless a log level is set.
  * New elements go to the head: the newest comes first.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree/*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/kvtree.h and src/capi/kvtree/. */
 #ifndef KVTREE_H
 #define KVTREE_H
 

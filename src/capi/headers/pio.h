@@ -9,7 +9,7 @@
  * all ranks of the I/O system, which all return the same code. They use a private duplicate of the communicator.
  * Output arguments may be NULL.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/pio.h and src/capi/pio/. */
 #ifndef STANCHION_PIO_H
 #define STANCHION_PIO_H
 

@@ -7,7 +7,7 @@
  * pkg-config packages do for them. Without MPI there are only the chapters
  * Filelists and Rebuild.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/redset.h and src/capi/redset/. */
 #ifndef REDSET_H
 #define REDSET_H
 

@@ -1,7 +1,7 @@
 /* Stanchion: what the library says about itself and its errors, and what it adds to the APIs that it
  * replaces. Programs with MPI define REDSET_ENABLE_MPI before they include this, as for redset.h.
  *
- * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion/*.rs. */
+ * Written by `BLESS=1 cargo test --test headers`: edit src/capi/headers/stanchion.h and src/capi/stanchion/. */
 #ifndef STANCHION_H
 #define STANCHION_H
 
