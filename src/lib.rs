@@ -1,8 +1,8 @@
 //! Stanchion: one library behind the C APIs of kvtree, rankstr, redset, Fenix and PIO.
 //!
-//! Dependencies go one way: `capi → {redset, fenix, pio} → {failure_domain, kvtree} → {protect, rankstr} → wire → {comm,
-//! storage, erasure} → log`; only the rank that a message names `log` asks `comm` for. Every room that can fail has its own error
-//! type. Inside, everything is a `Result`; only `capi` speaks C.
+//! Dependencies go one way: `capi → {redset, fenix, pio} → kvtree → protect → failure_domain → rankstr → wire →
+//! {comm, storage, erasure} → {log, pages}`; `log` asks `comm` only for the rank that its messages name. Each module that
+//! can fail has its own error type. Everything returns a `Result`; only `capi` knows C. The map is docs/design.md.
 #![deny(
     unsafe_code,
     unsafe_op_in_unsafe_fn,
