@@ -12,6 +12,11 @@ function(add_cluster_test name)
   set_property(TEST cluster.${name} APPEND PROPERTY ENVIRONMENT "MPIEXEC=${MPIEXEC_EXECUTABLE}")
 endfunction()
 
+# The cluster itself.
+stanchion_run_test(cluster.self PROCESSORS 4 TIMEOUT 120 LABELS serial cluster
+  COMMAND bash "${cluster_directory}/self.sh" "${cluster_directory}/cluster")
+set_property(TEST cluster.self PROPERTY SKIP_REGULAR_EXPRESSION "cluster: SKIPPED")
+
 add_test_program(redset_nodes cluster/redset_nodes.c stanchion)
 foreach(ranks 4 8)
   add_cluster_test(redset.${ranks} NODES 5 RANKS ${ranks} TIMEOUT 300
@@ -24,4 +29,14 @@ add_cluster_test(kvtree_gather NODES 4 RANKS 8 TIMEOUT 120
   COMMAND cluster run -n 8 -- "$<TARGET_FILE:kvtree_gather>" ${kvtree_gather_arguments})
 if(TARGET pio_darray)
   add_cluster_test(pio_darray NODES 4 RANKS 4 TIMEOUT 200 COMMAND cluster run -n 4 -- "$<TARGET_FILE:pio_darray>")
+endif()
+
+# All ranks of a node die, and spares on another one take their places: a few times always, many times with the slow tests.
+function(add_node_kill_test name rounds timeout)
+  add_cluster_test(fenix.${name} NODES 4 RANKS 8 TIMEOUT ${timeout} LABELS fault ${ARGN}
+    COMMAND bash "${cluster_directory}/fenix.sh" ${rounds} "$<TARGET_FILE:fenix_kill>")
+endfunction()
+if(STANCHION_ULFM)
+  add_node_kill_test(few 4 350)
+  add_node_kill_test(many 100 7000 slow)
 endif()
