@@ -20,6 +20,12 @@ stanchion_run_test(cluster.self PROCESSORS 4 TIMEOUT 120 LABELS serial cluster
   COMMAND bash "${cluster_directory}/self.sh" "${cluster_directory}/cluster")
 set_property(TEST cluster.self PROPERTY SKIP_REGULAR_EXPRESSION "cluster: SKIPPED")
 
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE launcher ERROR_QUIET)
+if(launcher MATCHES HYDRA)
+  message(STATUS "No tests between nodes: every other job of MPICH 4.0 over UCX hangs in MPI_Finalize there")
+  return()
+endif()
+
 add_test_program(redset_nodes cluster/redset_nodes.c stanchion)
 foreach(ranks 4 8)
   add_cluster_test(redset.${ranks} NODES 5 RANKS ${ranks}

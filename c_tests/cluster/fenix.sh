@@ -18,6 +18,8 @@ export STANCHION_TOPOLOGY=host OMPI_MCA_async_mpi_finalize=1
 # Processes learn each other's addresses at the start. Otherwise a spare that passes the news of a failure on may ask for the address
 # of a dead process that it never had a connection to, and wait for the answer forever (PMIx_Get below mca_btl_tcp_proc_create).
 export OMPI_MCA_mpi_add_procs_cutoff=1024
+# Collectives without coll/han: it makes communicators in the first collective call and crashes if a failure comes then.
+export OMPI_MCA_coll=^han
 
 # wait_for_ranks <job>: until every rank has come up; fails when the job ends before.
 wait_for_ranks() {
