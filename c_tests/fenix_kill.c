@@ -1,8 +1,8 @@
 /* fenix_kill <mode> <spares> <directory> <what: letters> [<rank of the world> <when: letter> <calls>]...
  * An iterating code with a checkable answer that stores its data now and then, while someone kills ranks. Each rank
  * that ends says whether the answer is right, or which error kept it from one. Letters: s works in communicators
- * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump. When
- * ranks are lost for good the computation starts again with those that are left.
+ * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump; p ignores
+ * SIGPIPE. When ranks are lost for good the computation starts again with those that are left.
  *
  * A rank that is named at the end dies by its own hand, in a call of MPI that recovery uses, after so many others: r
  * counts them from the moment when it hears of a failure, f from its Fenix_Finalize on. So it dies in the midst of
@@ -249,6 +249,7 @@ int main(int argc, char** argv)
   derives = strpbrk(argv[4], "sf") != NULL;
   frees = strchr(argv[4], 'f') != NULL;
   returns = strchr(argv[4], 'n') != NULL;
+  if (strchr(argv[4], 'p')) signal(SIGPIPE, SIG_IGN); /* until Fenix_Init does it: writing to a dead rank over TCP raises it */
   for (int i = 5; i + 2 < argc; i += 3) set_end(atoi(argv[i]), argv[i + 1][0], atoi(argv[i + 2]));
   leave_pid();
   MPI_Info_create(&info);

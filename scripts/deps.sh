@@ -24,6 +24,7 @@ need() {
 has_header() { printf '#include <%s>\n' "$1" | cc -E -; }
 has_libclang() { [ -n "${LIBCLANG_PATH:-}" ] || compgen -G '/usr/lib/llvm-*/lib/libclang.so*' || compgen -G '/usr/lib64/libclang.so*'; }
 has_library() { printf 'int main(void){return 0;}' | cc -x c - "-l$1" -o /dev/null; }
+has_ip() { PATH=$PATH:/usr/sbin:/sbin have tc; }
 has_venv() { python3 -c 'import ensurepip, venv'; }
 
 as_root() {
@@ -62,6 +63,9 @@ debian_packages() {
   need libnetcdf-dev has_library netcdf
   if [ $demo = no ]; then
     need valgrind have valgrind
+    need iproute2 has_ip
+    need procps have pgrep
+    need util-linux have unshare
     need netcdf-bin have ncdump
   fi
   if [ $main != own ]; then debian_mpis; fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test.sh [--mpi openmpi|mpich|openmpi5] [--slow]
 # Everything that must hold: format, lints, Rust tests, fuzz targets, address sanitizer, then builds, C tests and install
-# tests: all on Open MPI 4, a sample and what only they can do on MPICH and Open MPI 5, PIO with NCAR's interface, and
-# the library without MPI. --slow adds what takes long; docs/building.md says what each part covers.
+# tests: all on Open MPI 4, also between nodes, a sample and what only they can do on MPICH and Open MPI 5, PIO with NCAR's
+# interface, and the library without MPI. --slow adds what takes long; docs/building.md says what each part covers.
 # MPICC in the environment, and MPIEXEC besides, name another MPI, which then takes the place of all of them.
 # Stops at the first part that fails and leaves everything in build-test/ for a look.
 set -euo pipefail
@@ -235,6 +235,7 @@ part "simulator" simulator
 part "fuzz targets" fuzz_targets
 await base
 part "C and install tests without MPI" test_base
+if ! why=$(bash c_tests/cluster/cluster check 2>&1); then skipped "C tests between nodes" "$why"; fi
 for mpi in $mpis; do
   await "$mpi"
   part "C and install tests, $mpi" test_mpi "$mpi"

@@ -50,14 +50,6 @@ pub use survival::Scenario;
 pub use symmetric::{GroupTolerance, SymmetricTree, Units};
 pub use tree::{Domain, DomainTree};
 
-// Former names, until the callers in other modules use the new ones.
-pub use self::failure_counts as failures;
-pub use self::{
-    DomainTree as Tree, FailureTest as Test, FileId as File, LayoutSettings as Settings,
-    LevelPlan as Plan, LevelState as State, LossVerdict as Verdict, PermutationMode as Mode,
-    SymmetricTree as Symmetric, TargetAddress as Place, UnitAddress as Source,
-};
-
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("there is nothing to build a tree from")]

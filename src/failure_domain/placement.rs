@@ -31,9 +31,6 @@ pub use evaluate::Tolerance;
 pub use scheme::PlacementScheme;
 pub use set_sizes::SetSizes;
 
-// Former names, until the callers in other modules use the new ones.
-pub use self::{PlacementRequest as Request, PlacementScheme as Scheme};
-
 /// The sets to choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlacementRequest {

@@ -26,13 +26,13 @@ impl Domain {
 
 #[derive(Clone, Debug)]
 pub struct DomainTree {
-    levels: Vec<Level>,
+    levels: Vec<TreeLevel>,
     /// For each path, in the order given: its leaf.
     leaves: Vec<u32>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct TreeLevel {
     /// For each domain: the index of its parent in the level above (0 in level 0, whose parent is the root).
     parents: Vec<u32>,
     /// For each domain of the level above: the index of its first child here. One more entry marks the end.
@@ -65,11 +65,11 @@ impl DomainTree {
 
     /// From the number of children of each domain, level by level; `degrees[0]` has one entry, for the root.
     pub fn from_degrees<D: AsRef<[u32]>>(degrees: &[D]) -> Result<DomainTree> {
-        let mut levels: Vec<Level> = Vec::new();
+        let mut levels: Vec<TreeLevel> = Vec::new();
         for (number, degrees) in degrees.iter().enumerate() {
             let (found, wanted) = (
                 degrees.as_ref().len(),
-                levels.last().map_or(1, Level::width),
+                levels.last().map_or(1, TreeLevel::width),
             );
             if found != wanted {
                 return Err(Error::Degrees {
@@ -78,7 +78,7 @@ impl DomainTree {
                     wanted,
                 });
             }
-            levels.push(Level::with_degrees(number, degrees.as_ref())?);
+            levels.push(TreeLevel::with_degrees(number, degrees.as_ref())?);
         }
         let leaves = levels.last().ok_or(Error::Empty)?.width() as u32;
         Ok(DomainTree {
@@ -98,7 +98,7 @@ impl DomainTree {
     }
 
     pub fn leaf_count(&self) -> usize {
-        self.levels.last().map_or(0, Level::width)
+        self.levels.last().map_or(0, TreeLevel::width)
     }
 
     /// The leaf of the `path`-th path, or of rank `path`.
@@ -189,7 +189,7 @@ impl DomainTree {
 
     /// Fails unless the level and the index exist.
     pub fn check(&self, Domain { level, index }: Domain) -> Result<()> {
-        let width = self.levels.get(level).map_or(0, Level::width);
+        let width = self.levels.get(level).map_or(0, TreeLevel::width);
         match index < width {
             true => Ok(()),
             false => Err(Error::NoDomain { level, index }),
@@ -253,7 +253,7 @@ impl DomainTree {
     }
 }
 
-impl Level {
+impl TreeLevel {
     fn width(&self) -> usize {
         self.parents.len()
     }
@@ -262,7 +262,7 @@ impl Level {
         self.first[parent] as usize..self.first[parent + 1] as usize
     }
 
-    fn with_degrees(level: usize, degrees: &[u32]) -> Result<Level> {
+    fn with_degrees(level: usize, degrees: &[u32]) -> Result<TreeLevel> {
         let mut first = Vec::with_capacity(degrees.len() + 1);
         first.push(0);
         let mut width: u32 = 0;
@@ -282,7 +282,7 @@ impl Level {
         for (parent, &degree) in degrees.iter().enumerate() {
             parents.extend(std::iter::repeat_n(parent as u32, degree as usize));
         }
-        Ok(Level {
+        Ok(TreeLevel {
             parents,
             first,
             names: Names::ByPosition,

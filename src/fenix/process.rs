@@ -26,9 +26,6 @@ use super::{Error, Result};
 use crate::comm::{self, Agreement, Resilient};
 use assignment::{MembershipClaim, RankAssignment};
 
-// Former names, until the callers in other modules use the new ones.
-pub use self::{ProcessRole as Role, SyncOutcome as Met, SyncPoint as Meeting};
-
 /// What the last repair meant for a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessRole {

@@ -29,8 +29,8 @@ pub(crate) use schedule::{Limits, passing_blocks};
 pub use scheme::Scheme;
 pub(crate) use set::{Channel, Exchange, Set};
 
-use crate::failure_domain::placement;
 use crate::comm::FromPeer;
+use crate::failure_domain::placement;
 use crate::{comm, rankstr};
 
 /// Why a set cannot be formed, protected or completed. All ranks of the set get the same error.

@@ -9,7 +9,7 @@ use crate::capi::{error, guard};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use crate::comm::ulfm;
 use crate::fenix::Error;
-use crate::fenix::process::{Meeting, Met, Trouble};
+use crate::fenix::process::{SyncOutcome, SyncPoint, Trouble};
 use std::ffi::{c_int, c_void};
 
 /// MPI may need several tests to see that a request has ended; after this many it counts as lost.
@@ -176,9 +176,9 @@ pub extern "C" fn Fenix_Finalize() -> c_int {
             if state.broken {
                 return Err(Error::Unrepairable("an earlier recovery failed".into()));
             }
-            match state.process.meet(Meeting::Finalize, true)? {
-                Met::AllHere { .. } => state.process.dismiss_spares(),
-                Met::Elsewhere => {
+            match state.process.meet(SyncPoint::Finalize, true)? {
+                SyncOutcome::AllHere { .. } => state.process.dismiss_spares(),
+                SyncOutcome::Elsewhere => {
                     mpi::note_failure(state.user()?, ulfm::REVOKED);
                     error::remember("other ranks recover from a failure, and go back to work");
                     return Ok(FENIX_ERROR_CANCELLED);

@@ -13,7 +13,7 @@ use crate::capi::{error, guard};
 use crate::comm::mpi::{self, MPI_Comm, MPI_Errhandler, MpiComm};
 use crate::comm::ulfm;
 use crate::comm::{Comm, Op};
-use crate::fenix::process::{Meeting, Met, Process, Role, Wake};
+use crate::fenix::process::{Process, ProcessRole, SyncOutcome, SyncPoint, Wake};
 use crate::fenix::{Error, Result};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -143,19 +143,22 @@ fn remembered(cause: Error) -> c_int {
     code
 }
 
-impl From<Role> for c_int {
-    fn from(role: Role) -> c_int {
+impl From<ProcessRole> for c_int {
+    fn from(role: ProcessRole) -> c_int {
         match role {
-            Role::Initial => 0,
-            Role::Recovered => 1,
-            Role::Survivor => 2,
+            ProcessRole::Initial => 0,
+            ProcessRole::Recovered => 1,
+            ProcessRole::Survivor => 2,
         }
     }
 }
 
 impl Recovery {
     fn own_role(&self) -> c_int {
-        self.process.own_role().unwrap_or(Role::Initial).into()
+        self.process
+            .own_role()
+            .unwrap_or(ProcessRole::Initial)
+            .into()
     }
 
     pub(in crate::capi) fn user(&self) -> Result<MPI_Comm> {
@@ -405,14 +408,16 @@ pub fn agree_commit(group: &MpiComm, ready: bool) -> Result<Commit> {
                 _ => Commit::Commits,
             });
         }
-        let (commit, raised) = match state.process.meet(Meeting::Commit, ready)? {
-            Met::AllHere {
+        let (commit, raised) = match state.process.meet(SyncPoint::Commit, ready)? {
+            SyncOutcome::AllHere {
                 someone_failed: false,
                 willing,
             } => return Ok([Commit::Refused, Commit::Commits][usize::from(willing)]),
-            Met::AllHere { willing: true, .. } => (Commit::CommitsAndRecovers, ulfm::PROC_FAILED),
-            Met::AllHere { .. } => (Commit::Recovers, ulfm::PROC_FAILED),
-            Met::Elsewhere => (Commit::Recovers, ulfm::REVOKED),
+            SyncOutcome::AllHere { willing: true, .. } => {
+                (Commit::CommitsAndRecovers, ulfm::PROC_FAILED)
+            }
+            SyncOutcome::AllHere { .. } => (Commit::Recovers, ulfm::PROC_FAILED),
+            SyncOutcome::Elsewhere => (Commit::Recovers, ulfm::REVOKED),
         };
         mpi::note_failure(state.user()?, raised);
         Ok(commit)

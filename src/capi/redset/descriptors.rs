@@ -9,8 +9,8 @@ use super::{
     status,
 };
 use crate::capi::boundary::{Handle, InOut, Opaque, Out, Text};
-use crate::comm::mpi::{MPI_Comm, MpiComm};
 pub(in crate::capi) use crate::comm::agree;
+use crate::comm::mpi::{MPI_Comm, MpiComm};
 use crate::comm::{self, Comm};
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
 use std::ffi::{CString, OsStr, c_int};

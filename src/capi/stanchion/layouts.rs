@@ -6,7 +6,8 @@ use super::trees::{fdt_attr, fdt_domain, fdt_t, hand_out, list, put, settings, s
 use crate::capi::boundary::{Array, Handle, In, InOut, Opaque, Out, OutArray};
 use crate::capi::guard;
 use crate::failure_domain::{
-    Domain, Error, File, Layout, Place, Result, Source, Symmetric, Test, Units, Verdict,
+    Domain, Error, FailureTest, FileId, Layout, LossVerdict, Result, SymmetricTree, TargetAddress,
+    UnitAddress, Units,
 };
 use std::ffi::c_int;
 
@@ -62,7 +63,7 @@ fn domains(domains: Array<fdt_domain>, count: usize) -> Result<Vec<Domain>> {
 }
 
 impl fdt_verdict {
-    fn new(verdict: Verdict, units: Units) -> Self {
+    fn new(verdict: LossVerdict, units: Units) -> Self {
         fdt_verdict {
             tolerable: verdict.tolerable.into(),
             loss: verdict.loss,
@@ -108,7 +109,7 @@ pub extern "C" fn fdt_layout_get(layout: In<fdt_layout_t>, shape: Out<fdt_shape>
             depth: layout.tree().depth() as u32,
             units: layout.group_size() as u32,
             targets,
-            used: symmetric.map_or(targets, Symmetric::targets),
+            used: symmetric.map_or(targets, SymmetricTree::targets),
             rows,
             groups,
             filled: symmetric.is_none().into(),
@@ -157,7 +158,7 @@ pub extern "C" fn fd_pg2tgt_map(
     frame: Out<u64>,
 ) -> c_int {
     status(|| {
-        let source = Source { group, unit };
+        let source = UnitAddress { group, unit };
         let place = layout_of(layout)?.place(file.into(), source)?;
         put("target", target, place.target)?;
         put("frame", frame, place.frame)
@@ -178,7 +179,7 @@ pub extern "C" fn fd_tgt2pg_map(
     unit: Out<u32>,
 ) -> c_int {
     status(|| {
-        let place = Place { target, frame };
+        let place = TargetAddress { target, frame };
         let Some(source) = layout_of(layout)?.source(file.into(), place)? else {
             return Ok(1);
         };
@@ -187,9 +188,9 @@ pub extern "C" fn fd_tgt2pg_map(
     })
 }
 
-impl From<fd_gfid> for File {
-    fn from(file: fd_gfid) -> File {
-        File {
+impl From<fd_gfid> for FileId {
+    fn from(file: fd_gfid) -> FileId {
+        FileId {
             container: file.container,
             key: file.key,
         }
@@ -210,9 +211,9 @@ pub extern "C" fn fdt_failvec_check(
 ) -> c_int {
     status(|| {
         let test = match test {
-            0 => Test::Polytope,
-            1 => Test::Sum,
-            2 => Test::Exact,
+            0 => FailureTest::Polytope,
+            1 => FailureTest::Sum,
+            2 => FailureTest::Exact,
             value => {
                 return Err(Error::NoChoice {
                     what: "test",

@@ -13,7 +13,9 @@ use crate::comm;
 use crate::comm::mpi::{MPI_Comm, MpiComm};
 #[cfg(feature = "mpi")]
 use crate::failure_domain::placement;
-use crate::failure_domain::placement::{Error, Placement, Request, Result, Scheme};
+use crate::failure_domain::placement::{
+    Error, Placement, PlacementRequest, PlacementScheme, Result,
+};
 use crate::failure_domain::{self, check_memory};
 use libc::{EINVAL, EIO, ENOENT, ENOMEM, ENOTSUP, ERANGE};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -113,7 +115,7 @@ fn texts<'a>(given: Array<'a, Text<'a>>, count: usize, what: &'static str) -> Re
     given.iter().map(|one| text(*one, what)).collect()
 }
 
-fn request_of(scheme: In<fdp_scheme>) -> Result<Request> {
+fn request_of(scheme: In<fdp_scheme>) -> Result<PlacementRequest> {
     let given = scheme.get().ok_or(Error::Null("scheme"))?;
     let natural = |what, value: c_int| {
         usize::try_from(value).map_err(|_| Error::Number {
@@ -122,12 +124,12 @@ fn request_of(scheme: In<fdp_scheme>) -> Result<Request> {
         })
     };
     let scheme = match given.r#type {
-        REDSET_COPY_SINGLE => Scheme::Single,
-        REDSET_COPY_PARTNER => Scheme::Partner {
+        REDSET_COPY_SINGLE => PlacementScheme::Single,
+        REDSET_COPY_PARTNER => PlacementScheme::Partner {
             replicas: natural("count", given.count)?,
         },
-        REDSET_COPY_XOR => Scheme::Xor,
-        REDSET_COPY_RS => Scheme::ReedSolomon {
+        REDSET_COPY_XOR => PlacementScheme::Xor,
+        REDSET_COPY_RS => PlacementScheme::ReedSolomon {
             k: natural("count", given.count)?,
         },
         other => {
@@ -138,10 +140,10 @@ fn request_of(scheme: In<fdp_scheme>) -> Result<Request> {
         }
     };
     let set_size = match scheme {
-        Scheme::Single => 1,
+        PlacementScheme::Single => 1,
         _ => natural("set_size", given.set_size)?,
     };
-    let mut request = Request::new(scheme, set_size);
+    let mut request = PlacementRequest::new(scheme, set_size);
     // SAFETY: the header says that `required` has as many numbers as `levels` says.
     let required = unsafe { given.required.slice(given.levels) };
     request.required = required.unwrap_or_default().to_vec();

@@ -5,18 +5,19 @@
 
 use crate::capi::boundary::{Array, Handle, In, InOut, Opaque, Out, OutArray, Text};
 use crate::capi::{error, guard, guard_alone};
-use crate::failure_domain::failures::maximal_vectors;
+use crate::failure_domain::failure_counts::maximal_vectors;
 use crate::failure_domain::{
-    Domain, Error, Mode, Plan, Result, Settings, State, Symmetric, Tree, Units, check_memory,
+    Domain, DomainTree, Error, LayoutSettings, LevelPlan, LevelState, PermutationMode, Result,
+    SymmetricTree, Units, check_memory,
 };
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
 /// A tree, as C holds it.
 #[allow(non_camel_case_types)]
-pub type fdt_t = Handle<Arc<Tree>>;
+pub type fdt_t = Handle<Arc<DomainTree>>;
 
-impl Opaque for Arc<Tree> {
+impl Opaque for Arc<DomainTree> {
     const MAGIC: u64 = 0x4644_5f54_5245_4500;
 }
 
@@ -86,7 +87,7 @@ pub(super) fn status(body: impl FnOnce() -> Result<c_int>) -> c_int {
     })
 }
 
-pub(super) fn tree_of(tree: In<'_, fdt_t>) -> Result<&Arc<Tree>> {
+pub(super) fn tree_of(tree: In<'_, fdt_t>) -> Result<&Arc<DomainTree>> {
     tree.value().ok_or(Error::Null("tree"))
 }
 
@@ -122,18 +123,21 @@ fn separator(separator: c_char) -> Result<char> {
     }
 }
 
-pub(super) fn settings<'a>(attr: In<'a, fdt_attr<'a>>, tree: &Tree) -> Result<Settings<'a>> {
+pub(super) fn settings<'a>(
+    attr: In<'a, fdt_attr<'a>>,
+    tree: &DomainTree,
+) -> Result<LayoutSettings<'a>> {
     let attr = attr.get().ok_or(Error::Null("attr"))?;
     let no_choice = |what, value| Err(Error::NoChoice { what, value });
     let mode = match attr.mode {
-        0 => Mode::Declustered,
-        MOTR_COMPAT => Mode::Motr,
+        0 => PermutationMode::Declustered,
+        MOTR_COMPAT => PermutationMode::Motr,
         value => return no_choice("mode", value),
     };
     if attr.options & !WATER_FILLING != 0 {
         return no_choice("option", attr.options);
     }
-    Ok(Settings {
+    Ok(LayoutSettings {
         units: units(attr.data, attr.parity, attr.spare),
         mode,
         seed: attr.seed,
@@ -152,9 +156,9 @@ fn units(data: u32, parity: u32, spare: u32) -> Units {
     }
 }
 
-fn symmetric(children: Array<u32>, depth: u32) -> Result<Symmetric> {
+fn symmetric(children: Array<u32>, depth: u32) -> Result<SymmetricTree> {
     // SAFETY: the header says that `children` has `depth` entries.
-    Symmetric::new(unsafe { list("children", children, depth as usize) }?)
+    SymmetricTree::new(unsafe { list("children", children, depth as usize) }?)
 }
 
 /// Makes a tree with one target for each of `n` paths, such as "rack3/chassis1/node17" with `separator` '/'. All paths
@@ -178,7 +182,7 @@ pub extern "C" fn fdt_create_paths(
         let paths = unsafe { list("paths", paths, n) }?.iter().enumerate();
         let paths = paths.map(|(index, path)| text(index, *path));
         let paths = paths.collect::<Result<Vec<&str>>>()?;
-        let tree = Tree::from_paths(&paths, self::separator(separator)?)?;
+        let tree = DomainTree::from_paths(&paths, self::separator(separator)?)?;
         hand_out(Arc::new(tree), out)
     })
 }
@@ -209,7 +213,7 @@ pub extern "C" fn fdt_create_degrees(
             levels.push(level);
             rest = others;
         }
-        hand_out(Arc::new(Tree::from_degrees(&levels)?), out)
+        hand_out(Arc::new(DomainTree::from_degrees(&levels)?), out)
     })
 }
 
@@ -294,8 +298,8 @@ pub extern "C" fn fdt_vsymm_tree_generate(
             return Err(Error::Null("children"));
         }
         let tree = tree_of(tree)?;
-        let plan = Plan::new(tree, &settings(attr, tree)?)?;
-        let state = |state: &State| *state as u32;
+        let plan = LevelPlan::new(tree, &settings(attr, tree)?)?;
+        let state = |state: &LevelState| *state as u32;
         let all: Vec<u32> = plan.states().iter().map(state).collect();
         put("depth", depth, plan.levels().len() as u32)?;
         // SAFETY: both arrays have room for all levels of the tree.

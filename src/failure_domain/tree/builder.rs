@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 
 use super::super::{Error, Result};
-use super::{DomainTree, Level, Names};
+use super::{DomainTree, Names, TreeLevel};
 
 /// The domains found so far, numbered in the order of their first appearance.
 #[derive(Default)]
@@ -104,7 +104,7 @@ impl<'a> TreeBuilder<'a> {
                 names.0.push_str(level.names[old as usize]);
                 names.1.push(names.0.len());
             }
-            levels.push(Level {
+            levels.push(TreeLevel {
                 parents: order.iter().map(|&old| parents[old as usize]).collect(),
                 first,
                 names: Names::Given {
@@ -124,7 +124,7 @@ impl<'a> TreeBuilder<'a> {
                 .iter()
                 .enumerate()
                 .for_each(|(leaf, &rank)| leaves[rank as usize] = leaf as u32);
-            levels.push(Level {
+            levels.push(TreeLevel {
                 parents,
                 first,
                 names: Names::ByPath(order),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::failure_domain::Placement;
-use crate::failure_domain::placement::{Request, Scheme};
+use crate::failure_domain::placement::{PlacementRequest, PlacementScheme};
 
 /// A job whose ranks sit at `paths`; the settings have no path until a rank takes them.
 struct Placed {
@@ -88,13 +88,16 @@ impl Placed {
     }
 }
 
-fn request(policy: Policy) -> Request {
+fn request(policy: Policy) -> PlacementRequest {
     match policy {
-        Policy::Copy { .. } => Request::new(Scheme::Partner { replicas: 1 }, 2),
-        Policy::Parity { set_size, .. } => Request::new(Scheme::Xor, set_size as usize),
-        Policy::ReedSolomon { set_size, k, .. } => {
-            Request::new(Scheme::ReedSolomon { k: k as usize }, set_size as usize)
+        Policy::Copy { .. } => PlacementRequest::new(PlacementScheme::Partner { replicas: 1 }, 2),
+        Policy::Parity { set_size, .. } => {
+            PlacementRequest::new(PlacementScheme::Xor, set_size as usize)
         }
+        Policy::ReedSolomon { set_size, k, .. } => PlacementRequest::new(
+            PlacementScheme::ReedSolomon { k: k as usize },
+            set_size as usize,
+        ),
     }
 }
 

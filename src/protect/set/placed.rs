@@ -13,7 +13,7 @@ use std::hash::BuildHasher;
 
 use super::super::{Error, Result, Scheme};
 use crate::comm::{Comm, Op, agree, is_same};
-use crate::failure_domain::placement::{self, Placement, Request, SEPARATOR};
+use crate::failure_domain::placement::{self, Placement, PlacementRequest, SEPARATOR};
 use crate::failure_domain::topology;
 
 /// The placement for a scheme, failure group and set size; `None` if no rank has a declared path.
@@ -41,7 +41,7 @@ pub(crate) fn declared<C: Comm>(
         Some(group) => with_leaf(path, &text_of(group)),
         None => path,
     };
-    let request = Request::new(scheme.into(), set_size.min(comm.size()));
+    let request = PlacementRequest::new(scheme.into(), set_size.min(comm.size()));
     Ok(Some(placement::create(comm, Some(&path), &request)?))
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn kept_or_chosen<C: Comm>(
     let mut first = [held.map_or(nobody, |_| comm.rank() as u64)];
     comm.allreduce(Op::Min, &mut first)?;
     if first == [nobody] {
-        let request = Request::new(scheme.into(), set_size.min(comm.size()));
+        let request = PlacementRequest::new(scheme.into(), set_size.min(comm.size()));
         let placement = placement::create(comm, Some(path), &request);
         return Ok(PlacedSets::Chosen(KnownSets::of(&placement?)));
     }
@@ -172,7 +172,7 @@ impl KnownSets {
     }
 }
 
-impl From<Scheme> for placement::Scheme {
+impl From<Scheme> for placement::PlacementScheme {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Single => Self::Single,
@@ -183,13 +183,13 @@ impl From<Scheme> for placement::Scheme {
     }
 }
 
-impl From<placement::Scheme> for Scheme {
-    fn from(scheme: placement::Scheme) -> Self {
+impl From<placement::PlacementScheme> for Scheme {
+    fn from(scheme: placement::PlacementScheme) -> Self {
         match scheme {
-            placement::Scheme::Single => Self::Single,
-            placement::Scheme::Partner { replicas } => Self::Copies { replicas },
-            placement::Scheme::Xor => Self::Xor,
-            placement::Scheme::ReedSolomon { k } => Self::ReedSolomon { k },
+            placement::PlacementScheme::Single => Self::Single,
+            placement::PlacementScheme::Partner { replicas } => Self::Copies { replicas },
+            placement::PlacementScheme::Xor => Self::Xor,
+            placement::PlacementScheme::ReedSolomon { k } => Self::ReedSolomon { k },
         }
     }
 }

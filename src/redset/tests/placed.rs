@@ -73,7 +73,7 @@ proptest! {
         let ranks = topology.paths.len();
         let schemes = schemes(ranks.min(set_size));
         let scheme = schemes[scheme.index(schemes.len())];
-        let request = Request::new(scheme.into(), set_size);
+        let request = PlacementRequest::new(scheme.into(), set_size);
         let placement = Placement::of_paths(&topology.paths, &request).unwrap();
         let failed = topology.failed.iter().map(|path| placement.domain(path).unwrap());
         let survives = placement.lost_set(&failed.collect::<Vec<_>>()).is_none();
@@ -152,7 +152,7 @@ fn what_one_rank_declares_wrongly_fails_on_all() {
 fn a_placement_must_be_one_of_these_ranks_and_the_same_everywhere() {
     let placement = |ranks, scheme| {
         let paths: Vec<_> = (0..ranks).map(|rank| format!("node{rank}")).collect();
-        Placement::of_paths(&paths, &Request::new(Scheme::into(scheme), 2)).unwrap()
+        Placement::of_paths(&paths, &PlacementRequest::new(Scheme::into(scheme), 2)).unwrap()
     };
     let of_six = placement(6, Scheme::Xor);
     let verdicts = run(4, |comm| create_placed(&comm, &of_six).map(drop));
