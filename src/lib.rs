@@ -1,6 +1,6 @@
 //! Stanchion: one library behind the C APIs of kvtree, rankstr, redset, Fenix and PIO.
 //!
-//! Dependencies go one way: `capi → {redset, fenix, pio} → {failure_domain, kvtree} → {protect, rankstr} → wire → {comm,
+//! Dependencies go one way: `capi → {redset, fenix, pio} → kvtree → protect → {failure_domain, rankstr} → wire → {comm,
 //! storage, erasure} → log`; only the rank that a message names `log` asks `comm` for. Every room that can fail has its own error
 //! type. Inside, everything is a `Result`; only `capi` speaks C.
 #![deny(
