@@ -15,12 +15,12 @@ use super::memory::Memory;
 use super::reading::StoredShare;
 use super::share::{Share, message};
 use super::snapshot::{Entries, Entry, Snapshot};
-use super::streams::{MemoryStreams, limits, passing};
+use super::streams::{MemoryStreams, limits};
 use super::telling::{Holding, ToldShares, had_alike, lost_positions, states, tell};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag};
 use crate::pages::Room;
-use crate::protect::{Channel, Flow, FlowRun, Have, Limits, Set};
+use crate::protect::{Channel, Flow, FlowRun, Have, Limits, Set, passing_blocks};
 
 /// Blocks go with this tag and the next.
 const BLOCKS: Tag = 3;
@@ -127,7 +127,7 @@ impl RepairPlan {
     /// Repairs are carried out one after the other, so that one reserve of passing blocks does for all.
     fn reserve(set: &Set, memory: &mut Memory, repairs: Vec<SnapshotRepair>) -> Result<RepairPlan> {
         let entries = repairs.iter().flat_map(|repair| &repair.entries);
-        let needs = entries.map(|entry| passing(&entry.flows, entry.limits, set.mine()));
+        let needs = entries.map(|entry| passing_blocks(&entry.flows, entry.limits, set.mine()));
         let (blocks, length) = needs.fold((0, 0), |most, need| {
             (most.0.max(need.0), most.1.max(need.1))
         });

@@ -10,12 +10,12 @@ use super::header::{HEADER, READY, StoreHeader, judge, status_of, statuses};
 use super::memory::Memory;
 use super::share::{PackedSpans, Share, message, values};
 use super::snapshot::Entry;
-use super::streams::{Copying, MemoryStreams, limits, passing};
+use super::streams::{Copying, MemoryStreams, limits};
 use super::{Error, Regions, Result, Source};
 use crate::comm::{Comm, Tag};
 use crate::pages::Room;
 use crate::protect::sums::Sums;
-use crate::protect::{Channel, Exchange, FlowRun, Limits, Set, at_targets};
+use crate::protect::{Channel, Exchange, FlowRun, Set, at_targets, passing_blocks};
 
 /// How a store is to be carried out.
 pub(super) struct Manner {
@@ -24,12 +24,6 @@ pub(super) struct Manner {
     pub(super) ahead: usize,
     /// How long the shares of the set are likely to be, by position: as they were when the member was last stored.
     pub(super) expected: Vec<u64>,
-}
-
-impl Manner {
-    fn limits(&self, set: &Set) -> Limits {
-        limits(set, self.ahead)
-    }
 }
 
 /// A store all of whose segments are copied.
@@ -69,8 +63,8 @@ impl<C: Comm> Storing<C> {
         let header = StoreHeader::of(member, share, expected).encode();
         let exchange = channel.exchange(header, |_| HEADER)?;
         if let Ok((prepared, _)) = &mut offer {
-            let run = &prepared.run;
-            run.read_ahead(set.mine(), &mut prepared.store.copying(&packed, source));
+            let (run, mut streams) = prepared.copying(&packed, source);
+            run.read_ahead(set.mine(), &mut streams);
         }
         let headers = exchange.finish()?;
         let headers: Result<Vec<_>> = headers
@@ -80,20 +74,20 @@ impl<C: Comm> Storing<C> {
         let headers = headers?;
         let statuses = headers.iter().map(|header| header.status_for(member));
         let (prepared, share) = judge(set, offer, statuses)?;
-        let (prepared, shares) =
+        let (mut prepared, shares) =
             tell_details(channel, memory, &manner, &headers, &share, prepared)?;
-        let PreparedStore { mut run, mut store } = prepared;
-        run.start(channel, &mut store.copying(&packed, source))?;
+        let (run, mut streams) = prepared.copying(&packed, source);
+        run.start(channel, &mut streams)?;
         let mut storing = Storing {
             tag: channel.tag,
             shares,
             mine: set.mine(),
-            streams: store.streams,
-            run,
+            streams: prepared.streams,
+            run: prepared.run,
             sums: None,
             failure: None,
         };
-        if let Some(sums) = store.sums {
+        if let Some(sums) = prepared.sums {
             let crc = sums.of(0..share.length());
             storing.shares[storing.mine].crc = Some(crc);
             storing.sums = Some(channel.exchange(message(&[crc.into()]), |_| 8)?);
@@ -153,10 +147,6 @@ impl<C: Comm> Storing<C> {
 /// A store for which memory is reserved.
 struct PreparedStore<C: Comm> {
     run: FlowRun<C, Room>,
-    store: Store,
-}
-
-struct Store {
     streams: MemoryStreams,
     sums: Option<Sums>,
 }
@@ -175,32 +165,29 @@ impl<C: Comm> PreparedStore<C> {
         if manner.ahead == usize::MAX {
             at_targets(&mut flows);
         }
-        let limits = manner.limits(set);
+        let limits = limits(set, manner.ahead);
         let mut streams = MemoryStreams::reserve(memory, &geometry, set.mine(), limits)?;
-        let (blocks, length) = passing(&flows, limits, set.mine());
+        let (blocks, length) = passing_blocks(&flows, limits, set.mine());
         streams.passing = memory.reserve_passing(blocks, length)?;
         Ok(PreparedStore {
             run: FlowRun::new(flows, limits),
-            store: Store {
-                streams,
-                sums: manner.checksums.then(|| Sums::new(own, [])),
-            },
+            streams,
+            sums: manner.checksums.then(|| Sums::new(own, [])),
         })
     }
-}
 
-impl Store {
     fn copying<'a, S: ?Sized>(
         &'a mut self,
         packed: &'a PackedSpans,
         source: &'a S,
-    ) -> Copying<'a, S> {
-        Copying {
+    ) -> (&'a mut FlowRun<C, Room>, Copying<'a, S>) {
+        let streams = Copying {
             streams: &mut self.streams,
             packed,
             source,
             sums: &mut self.sums,
-        }
+        };
+        (&mut self.run, streams)
     }
 }
 
@@ -225,7 +212,7 @@ fn tell_details<C: Comm>(
     let prepared = match lengths == manner.expected {
         true => Ok(prepared),
         false => {
-            prepared.store.streams.recycle(memory);
+            prepared.streams.recycle(memory);
             PreparedStore::new(set, memory, manner, lengths)
         }
     };

@@ -12,7 +12,7 @@ use super::share::PackedSpans;
 use super::{Result, Source};
 use crate::pages::Room;
 use crate::protect::sums::Sums;
-use crate::protect::{Flow, Geometry, Limits, Part, Scheme, Set, Streams, passing_blocks};
+use crate::protect::{Geometry, Limits, Part, Scheme, Set, Streams};
 
 /// Segments are as long for every store and repair in a set.
 pub(super) fn limits(set: &Set, ahead: usize) -> Limits {
@@ -140,15 +140,6 @@ fn lengths(chunks: &[u64], segment: u64) -> impl Iterator<Item = usize> + Clone 
     lengths
         .filter(|length| *length > 0)
         .map(|length| length as usize)
-}
-
-/// How many blocks pass through a rank while flows are carried out, and how long they are.
-pub(super) fn passing(flows: &[Flow], limits: Limits, position: usize) -> (usize, usize) {
-    let sources = flows.iter().flat_map(|flow| &flow.sources);
-    let chunks = sources.chain(flows.iter().flat_map(|flow| &flow.targets));
-    let longest = chunks.map(|chunk| chunk.length).max().unwrap_or(0);
-    let length = limits.block.map_or(longest, |block| block.min(longest));
-    (passing_blocks(flows, limits, position), length as usize)
 }
 
 /// The streams of a store: data come out of the user's memory when they are lent for the first time.

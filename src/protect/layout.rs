@@ -1,4 +1,4 @@
-//! Where the parts of a set lie: which rank holds which chunk of a stripe, and which copy.
+//! Which rank holds which chunk of a stripe.
 //!
 //! XOR and RS cut the data of each rank into chunks of equal length. Stripe `s` has one chunk of every rank: `k` of
 //! them hold parity, the others data. XOR is the case `k == 1` with all coefficients 1.
@@ -41,28 +41,6 @@ impl Stripes {
     }
 }
 
-/// The copies of a set: each rank holds the data of its left neighbours, nearest first.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Copies<'a> {
-    pub(super) replicas: usize,
-    /// Bytes of data of each rank.
-    pub(super) lengths: &'a [u64],
-}
-
-impl<'a> Copies<'a> {
-    /// The rank that holds the copy of `owner` at this distance, and at which offset.
-    pub(super) fn place(&self, owner: usize, distance: usize) -> (usize, u64) {
-        let holder = (owner + distance) % self.lengths.len();
-        (holder, self.held(holder).take(distance - 1).sum())
-    }
-
-    /// Bytes of the copies that `holder` has, in their order.
-    pub(super) fn held(self, holder: usize) -> impl Iterator<Item = u64> + use<'a> {
-        let ranks = self.lengths.len();
-        (1..=self.replicas).map(move |distance| self.lengths[(holder + ranks - distance) % ranks])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,17 +68,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn copies_lie_one_after_the_other() {
-        let copies = Copies {
-            replicas: 2,
-            lengths: &[5, 7, 0, 3],
-        };
-        assert_eq!(copies.place(0, 1), (1, 0));
-        assert_eq!(copies.place(3, 2), (1, 5));
-        assert_eq!(copies.place(1, 2), (3, 0));
-        assert_eq!(copies.held(1).collect::<Vec<_>>(), [5, 3]);
     }
 }

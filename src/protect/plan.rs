@@ -4,7 +4,7 @@
 //! with coefficients, and yields chunks of other ranks. All ranks derive the same flows from the same knowledge: the
 //! scheme, the length of each rank's data, and what each rank still has.
 
-use super::layout::{Copies, Role, Stripes};
+use super::layout::{Role, Stripes};
 use super::{Error, Result, Scheme};
 use crate::erasure::{gf, matrix};
 
@@ -182,7 +182,7 @@ impl Geometry {
     pub(crate) fn redundancy(&self, rank: usize) -> Vec<u64> {
         match &self.kind {
             Arrangement::Single => Vec::new(),
-            Arrangement::Copies { replicas } => self.copies(*replicas).held(rank).collect(),
+            Arrangement::Copies { replicas } => self.copies(*replicas, rank).collect(),
             Arrangement::Stripes { stripes, .. } => vec![stripes.chunk; stripes.k],
         }
     }
@@ -202,15 +202,13 @@ impl Geometry {
         flows.ok_or(Error::Broken("redundancy cannot be computed from all data"))
     }
 
-    fn copies(&self, replicas: usize) -> Copies<'_> {
-        Copies {
-            replicas,
-            lengths: &self.lengths,
-        }
+    /// Lengths of the copies that a rank holds: the data of its left neighbours, nearest first.
+    fn copies(&self, replicas: usize, holder: usize) -> impl Iterator<Item = u64> {
+        let ranks = self.lengths.len();
+        (1..=replicas).map(move |distance| self.lengths[(holder + ranks - distance) % ranks])
     }
 
     fn copy(&self, replicas: usize, have: &[Have]) -> Option<Vec<Flow>> {
-        let copies = self.copies(replicas);
         let mut flows = Vec::new();
         for (owner, &length) in self.lengths.iter().enumerate() {
             let chunk = |rank, part, offset| Chunk {
@@ -220,8 +218,9 @@ impl Geometry {
                 length,
             };
             let replica = |distance| {
-                let (rank, offset) = copies.place(owner, distance);
-                chunk(rank, Part::Redundancy, offset)
+                let holder = (owner + distance) % self.lengths.len();
+                let offset = self.copies(replicas, holder).take(distance - 1).sum();
+                chunk(holder, Part::Redundancy, offset)
             };
             let own = chunk(owner, Part::Data, 0);
             let all = || std::iter::once(own).chain((1..=replicas).map(replica));
@@ -376,6 +375,24 @@ impl<'a> Stripe<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_lie_one_after_the_other() {
+        let geometry = Geometry::new(Scheme::Copies { replicas: 2 }, vec![5, 7, 0, 3]).unwrap();
+        assert_eq!(geometry.redundancy(1), [5, 3]);
+        let flows = geometry.encoding().unwrap();
+        let targets = flows.iter().flat_map(|flow| &flow.targets);
+        let places: Vec<_> = targets.map(|it| (it.rank, it.offset, it.length)).collect();
+        let expected = [
+            (1, 0, 5),
+            (2, 7, 5),
+            (2, 0, 7),
+            (3, 0, 7),
+            (0, 0, 3),
+            (1, 5, 3),
+        ];
+        assert_eq!(places, expected);
+    }
 
     #[test]
     fn what_no_file_can_hold_is_refused() {

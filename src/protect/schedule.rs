@@ -90,8 +90,9 @@ impl Schedule {
     /// Bytes that the busiest rank needs for the blocks of the steps under way.
     fn memory(&self, underway: u64) -> u64 {
         let groups = self.flows.chunks(self.width);
-        let busiest = groups.filter_map(|group| blocks_of_ranks(group, underway).into_iter().max());
-        busiest.max().unwrap_or(0) * self.block
+        let ranks = groups.flat_map(|group| blocks_of_ranks(group, 0));
+        let busiest = ranks.map(|blocks| blocks.own + blocks.passing).max();
+        busiest.unwrap_or(0) as u64 * underway * self.block
     }
 
     pub(super) fn next_step(&mut self) -> Option<Vec<Cut>> {
@@ -127,30 +128,23 @@ impl Schedule {
     }
 }
 
-/// How many blocks pass through a rank at the same time at most: those that it receives to compute with, and those
-/// that it computes for others.
-pub(crate) fn passing_blocks(flows: &[Flow], limits: Limits, rank: usize) -> usize {
-    let block = limits.block.unwrap_or(1).max(1);
-    let longest = flows.iter().map(Flow::length).max().unwrap_or(0);
+/// How many blocks pass through a rank at the same time, and how long they are: those that it receives to compute with,
+/// and those that it computes for others.
+pub(crate) fn passing_blocks(flows: &[Flow], limits: Limits, rank: usize) -> (usize, usize) {
+    let longest = chunks_of(flows)
+        .map(|chunk| chunk.length)
+        .max()
+        .unwrap_or(0);
+    let block = limits.block.unwrap_or(longest).clamp(1, longest.max(1));
     let steps = usize::try_from(longest.div_ceil(block)).unwrap_or(usize::MAX);
-    // Workers take turns, so that steps repeat after as many as there are ranks.
+    // Workers take turns, so that steps repeat after as many as there are sources.
     let turns = flows.iter().map(|flow| flow.sources.len()).max();
-    let most = (0..steps.min(turns.unwrap_or(0))).map(|index| {
-        let flows = flows.iter().enumerate();
-        let passing = flows.map(|(number, flow)| match &flow.workers {
-            Workers::AtTargets if flow.is_copy() => 0,
-            Workers::AtTargets => {
-                let is_target = flow.targets.iter().any(|target| target.rank == rank);
-                usize::from(is_target) * flow.sources.len()
-            }
-            Workers::InTurn(ranks) => {
-                let is_worker = ranks[(index + number) % ranks.len()] == rank;
-                usize::from(is_worker) * (flow.sources.len() - 1 + flow.targets.len())
-            }
-        });
-        passing.sum::<usize>()
+    let passing = (0..steps.min(turns.unwrap_or(0))).filter_map(|index| {
+        let blocks = blocks_of_ranks(flows, index);
+        blocks.get(rank).map(|blocks| blocks.passing)
     });
-    most.max().unwrap_or(0) * steps.min(limits.ahead.saturating_add(1))
+    let underway = steps.min(limits.ahead.saturating_add(1));
+    (passing.max().unwrap_or(0) * underway, block as usize)
 }
 
 /// Such that the busiest rank reads about [`STEP`] bytes when all flows go in one step.
@@ -162,21 +156,29 @@ fn usual_block(flows: &[Flow]) -> u64 {
     (STEP / most.max(1)).max(SHORTEST)
 }
 
-/// Blocks that each rank holds while the flows of a step are under way, times the steps that are.
-fn blocks_of_ranks(group: &[Flow], underway: u64) -> Vec<u64> {
-    let mut blocks = vec![0; ranks_of(group)];
-    for (number, flow) in group.iter().enumerate() {
-        let sources = flow.sources.len() as u64;
-        let mut add = |rank: usize, more: u64| blocks[rank] += more;
-        let held = flow.sources.iter().map(|source| source.rank);
-        held.for_each(|rank| add(rank, underway));
-        let targets = flow.targets.iter().map(|target| target.rank);
+/// Blocks that a rank holds in a step.
+#[derive(Clone, Copy, Default)]
+struct HeldBlocks {
+    /// Of its own streams.
+    own: usize,
+    passing: usize,
+}
+
+/// For the step of the flows with this index, by rank.
+fn blocks_of_ranks(flows: &[Flow], index: usize) -> Vec<HeldBlocks> {
+    let mut blocks = vec![HeldBlocks::default(); ranks_of(flows)];
+    chunks_of(flows).for_each(|chunk| blocks[chunk.rank].own += 1);
+    for (number, flow) in flows.iter().enumerate() {
+        let sources = flow.sources.len();
         match &flow.workers {
-            Workers::AtTargets => targets.for_each(|rank| add(rank, underway * sources + 1)),
+            Workers::AtTargets if flow.is_copy() => {}
+            Workers::AtTargets => {
+                let targets = flow.targets.iter();
+                targets.for_each(|target| blocks[target.rank].passing += sources);
+            }
             Workers::InTurn(workers) => {
-                targets.for_each(|rank| add(rank, underway));
-                let worker = workers[number % workers.len()];
-                add(worker, underway * (sources + flow.targets.len() as u64));
+                let worker = workers[(index + number) % workers.len()];
+                blocks[worker].passing += sources - 1 + flow.targets.len();
             }
         }
     }
@@ -185,8 +187,12 @@ fn blocks_of_ranks(group: &[Flow], underway: u64) -> Vec<u64> {
 
 /// One more than the highest rank that takes part. Workers are sources.
 fn ranks_of(flows: &[Flow]) -> usize {
-    let chunks = flows
+    let ranks = chunks_of(flows).map(|chunk| chunk.rank + 1);
+    ranks.max().unwrap_or(0)
+}
+
+fn chunks_of(flows: &[Flow]) -> impl Iterator<Item = &Chunk> {
+    flows
         .iter()
-        .flat_map(|flow| flow.sources.iter().chain(&flow.targets));
-    chunks.map(|chunk| chunk.rank + 1).max().unwrap_or(0)
+        .flat_map(|flow| flow.sources.iter().chain(&flow.targets))
 }
