@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use stanchion::comm::local::{self, LocalComm};
 use stanchion::comm::{Buffer, Comm, Limit, Op, Result, Sparse, Tag};
-use stanchion::pio::{Decomp, DecompSpec, IoSystem, Kind, Placement, Rearranger};
+use stanchion::pio::{Decomp, DecompSpec, IoPlacement, IoSystem, Kind, Rearranger};
 
 /// Elements of a rank.
 const LENGTH: u64 = 4096;
@@ -326,7 +326,7 @@ impl Case {
     /// Makes the plan of one rank.
     fn plan(&self, comm: &Taped) -> Cost {
         let (dims, map) = map(self.ranks, comm.rank(), self.pattern);
-        let placement = Placement {
+        let placement = IoPlacement {
             tasks: self.tasks as i64,
             stride: self.stride() as i64,
             base: 0,

@@ -5,7 +5,7 @@ use crate::sets::same_verdict;
 use crate::watch::bounded;
 use stanchion::comm::local;
 use stanchion::pio::format::{Attribute, Counts, Format, Transfer, Variable};
-use stanchion::pio::{Error, File, IoSystem, Kind, Placement, Rearranger, Result, decomp_file};
+use stanchion::pio::{Error, File, IoPlacement, IoSystem, Kind, Rearranger, Result, decomp_file};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
@@ -215,7 +215,7 @@ impl Format for Fake {
 pub fn decomposition(input: &[u8]) {
     let verdicts = bounded(input.len(), || {
         local::run(2, |comm| {
-            let placement = Placement {
+            let placement = IoPlacement {
                 tasks: 1,
                 stride: 1,
                 base: 0,

@@ -234,9 +234,9 @@ pub fn redset_header(input: &[u8]) {
     fs::write(&file, &bytes).unwrap();
     bounded(bytes.len(), || {
         for kind in [
-            rebuild::Kind::Partner,
-            rebuild::Kind::Xor,
-            rebuild::Kind::ReedSolomon,
+            rebuild::SchemeKind::Partner,
+            rebuild::SchemeKind::Xor,
+            rebuild::SchemeKind::ReedSolomon,
         ] {
             let _ = rebuild::contents(kind, std::slice::from_ref(&file));
         }

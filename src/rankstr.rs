@@ -26,7 +26,7 @@ pub enum Error {
 
 /// The place of a rank among the groups of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct StringGroup {
     /// How many different strings the ranks gave.
     pub groups: usize,
     /// The position of this rank's string among them, in byte order as of `strcmp`.
@@ -40,7 +40,7 @@ pub struct Group {
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
-pub fn group<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Group, Error> {
+pub fn group<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<StringGroup, Error> {
     collect(comm, string)?.place(string.unwrap_or_default())
 }
 
@@ -227,9 +227,9 @@ impl Sorted {
     }
 
     /// The list holds the string of every rank, unless a peer sent something else than a list.
-    fn place(&self, string: &[u8]) -> Result<Group, Error> {
+    fn place(&self, string: &[u8]) -> Result<StringGroup, Error> {
         let id = self.iter().position(|s| s == string);
-        Ok(Group {
+        Ok(StringGroup {
             groups: self.iter().count(),
             id: id.ok_or(Error::Broken { rank: 0 })?,
         })
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::comm::local::run;
 
-    fn groups_of(strings: &[Option<Vec<u8>>]) -> Vec<Result<Group, Error>> {
+    fn groups_of(strings: &[Option<Vec<u8>>]) -> Vec<Result<StringGroup, Error>> {
         run(strings.len(), |comm| {
             group(&comm, strings[comm.rank()].as_deref())
         })
@@ -262,7 +262,7 @@ mod tests {
             let given: Vec<_> = strings.iter().cloned().map(Some).collect();
             for (string, found) in strings.iter().zip(groups_of(&given)) {
                 let id = unique.iter().position(|s| *s == string).unwrap();
-                prop_assert_eq!(found.unwrap(), Group { groups: unique.len(), id });
+                prop_assert_eq!(found.unwrap(), StringGroup { groups: unique.len(), id });
             }
         }
 

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use stanchion::pio::format::{Counts, Format, GLOBAL, Transfer};
-use stanchion::pio::{Error, Kind, Regions};
+use stanchion::pio::{Error, Hyperslabs, Kind};
 
 const CLASSIC: i32 = 0;
 const CDF5: i32 = 32;
@@ -42,8 +42,8 @@ fn as_ints(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks(4).map(one).collect()
 }
 
-fn region(start: &[u64], count: &[u64]) -> Regions {
-    let mut regions = Regions::new(start.len());
+fn region(start: &[u64], count: &[u64]) -> Hyperslabs {
+    let mut regions = Hyperslabs::new(start.len());
     regions.push(start, count);
     regions
 }
@@ -56,7 +56,7 @@ fn write(
     file: &mut Opened,
     var: i32,
     kind: Kind,
-    regions: &Regions,
+    regions: &Hyperslabs,
     mut data: Vec<u8>,
 ) -> Result<(), Error> {
     file.write(&mut [Transfer {
@@ -243,7 +243,7 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     file.enddef().unwrap();
     for step in 0..3 {
         let mine = region(&[step, 3 * task.rank], &[1, 3]);
-        let none = Regions::new(2);
+        let none = Hyperslabs::new(2);
         // Only the last task writes the last step of `b`.
         let regions = if step < 2 || task.rank + 1 == task.size {
             &mine
@@ -274,7 +274,7 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     let regions = if task.rank == 0 {
         late.clone()
     } else {
-        Regions::new(2)
+        Hyperslabs::new(2)
     };
     write(
         &mut file,
@@ -284,7 +284,7 @@ fn records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
         bytes(&[70, 71], i32::to_ne_bytes),
     )
     .unwrap();
-    write(&mut file, b, Kind::Int, &Regions::new(2), vec![]).unwrap();
+    write(&mut file, b, Kind::Int, &Hyperslabs::new(2), vec![]).unwrap();
     assert_eq!(file.dim(time).unwrap().1, 8);
     file.sync().unwrap();
     let mut data = vec![0; 8];
@@ -326,7 +326,7 @@ fn shapes(mut file: Opened, task: Task) {
     let values: Vec<f64> = (0..1 << 19)
         .map(|i| i as f64 + 0.25 * task.rank as f64)
         .collect();
-    let mut stripes = Regions::new(2);
+    let mut stripes = Hyperslabs::new(2);
     for at in (0..1 << 18).step_by(1 << 8) {
         stripes.push(&[2 * task.rank, at], &[1, 3]);
         stripes.push(&[2 * task.rank + 1, at + 1], &[1, 1]);
@@ -352,7 +352,7 @@ fn shapes(mut file: Opened, task: Task) {
     let one = if task.rank == 0 {
         region(&[], &[])
     } else {
-        Regions::new(0)
+        Hyperslabs::new(0)
     };
     write(&mut file, scalar, Kind::Double, &one, doubles(&[4.5])).unwrap();
     data.fill(0);
@@ -410,7 +410,7 @@ fn large_records(mut file: Opened, task: Task, open: impl Fn(i32) -> Opened) {
     let written = 3.max(task.size);
     assert_eq!(file.dim(time).unwrap().1, written);
     let last = region(&[written, 0], &[1, row]);
-    let none = Regions::new(2);
+    let none = Hyperslabs::new(2);
     let regions = if task.rank + 1 == task.size {
         &last
     } else {

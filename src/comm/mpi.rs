@@ -32,7 +32,7 @@ use mpi_sys::{self as ffi, MPI_Op};
 pub use mpi_sys::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Request, MPI_Status};
 
 use super::{Buffer, Comm, Error, Op, Result, Tag, check_length, check_peers, check_rank, ulfm};
-pub use datatype::{Datatype, Number, null_datatype};
+pub use datatype::{Datatype, NumberType, null_datatype};
 pub use entry::{ENTRY_NAME, entry};
 pub(super) use failure::{FailureClass, failure_of};
 pub use failure::{note_failure, take_failure};

@@ -46,12 +46,12 @@ pub fn packed_size(tree: Option<TreeRef>) -> usize {
 }
 
 /// Where the parts of a packed tree go.
-pub(crate) trait Sink {
+pub(crate) trait PackSink {
     fn count(&mut self, count: u32);
     fn key(&mut self, key: &CStr);
 }
 
-impl Sink for Vec<u8> {
+impl PackSink for Vec<u8> {
     fn count(&mut self, count: u32) {
         self.extend_from_slice(&count.to_be_bytes());
     }
@@ -62,12 +62,12 @@ impl Sink for Vec<u8> {
 }
 
 /// Hands the parts of the packed tree to `sink`: [`packed_size`] bytes in all.
-pub(crate) fn pack(tree: Option<TreeRef>, sink: &mut impl Sink) {
+pub(crate) fn pack(tree: Option<TreeRef>, sink: &mut impl PackSink) {
     pack_levels(tree, sink, USUAL_DEPTH);
 }
 
 /// Recursion is fastest, but only so many levels of it; what lies deeper is walked.
-fn pack_levels(tree: Option<TreeRef>, sink: &mut impl Sink, levels: usize) {
+fn pack_levels(tree: Option<TreeRef>, sink: &mut impl PackSink, levels: usize) {
     let count = |tree: Option<TreeRef>| tree.map_or(0, TreeRef::len) as u32;
     sink.count(count(tree));
     let Some(tree) = tree else {
@@ -173,7 +173,7 @@ pub fn merge_into(
 
 /// Adds the packed elements to `tree` in front of its own, without looking for equal keys.
 pub(crate) fn unpack_from<'a>(
-    source: &mut impl Source<'a>,
+    source: &mut impl PackSource<'a>,
     tree: TreeMut,
     order: Order,
 ) -> std::result::Result<(), FormatError> {
@@ -182,7 +182,7 @@ pub(crate) fn unpack_from<'a>(
 
 /// As [`pack_levels`]: what lies deeper than `levels` is walked.
 fn unpack_levels<'a>(
-    source: &mut impl Source<'a>,
+    source: &mut impl PackSource<'a>,
     tree: TreeMut,
     order: Order,
     levels: usize,
@@ -205,7 +205,7 @@ fn unpack_levels<'a>(
 }
 
 fn unpack_deep<'a>(
-    source: &mut impl Source<'a>,
+    source: &mut impl PackSource<'a>,
     tree: TreeMut,
     order: Order,
 ) -> std::result::Result<(), FormatError> {
@@ -220,14 +220,14 @@ fn unpack_deep<'a>(
 }
 
 /// Where the parts of a packed tree come from.
-pub(crate) trait Source<'a> {
+pub(crate) trait PackSource<'a> {
     fn count(&mut self) -> std::result::Result<u32, FormatError>;
     fn key(&mut self) -> std::result::Result<&'a CStr, FormatError>;
 }
 
 /// Leads the cursor through a packed tree: `add` enters each element, or returns false to end it all.
 fn walk<'s, 'a>(
-    source: &mut impl Source<'s>,
+    source: &mut impl PackSource<'s>,
     mut cursor: Cursor<'a>,
     mut add: impl FnMut(&mut Cursor<'a>, &CStr) -> bool,
 ) -> std::result::Result<bool, FormatError> {
@@ -312,7 +312,7 @@ impl<'a> PackReader<'a> {
     }
 }
 
-impl<'a> Source<'a> for PackReader<'a> {
+impl<'a> PackSource<'a> for PackReader<'a> {
     fn count(&mut self) -> std::result::Result<u32, FormatError> {
         let rest = &self.bytes[self.at..];
         let (count, rest) = rest

@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::file::{Shared, shared_fields};
 use super::format::{Format, GLOBAL, Transfer};
-use super::{Error, File, Kind, Regions, Result, agree, alloc};
+use super::{Error, File, Hyperslabs, Kind, Result, agree, alloc};
 use crate::comm::{Comm, Sparse, Tag};
 use crate::wire;
 
@@ -51,7 +51,7 @@ shared_fields! { About { version title history fortran } }
 
 /// A decomposition in a file, as one rank sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredDecomp {
     pub dims: Vec<u64>,
     /// From 1, 0 for a hole.
     pub map: Vec<i64>,
@@ -158,8 +158,8 @@ fn put_ints<C: Sparse>(file: &mut File<C>, var: i32, values: &[u64]) -> Result<(
     file.put(var, Kind::Int, &whole, &bytes)
 }
 
-fn region(start: &[u64], count: &[u64]) -> Regions {
-    let mut regions = Regions::new(start.len());
+fn region(start: &[u64], count: &[u64]) -> Hyperslabs {
+    let mut regions = Hyperslabs::new(start.len());
     regions.push(start, count);
     regions
 }
@@ -195,7 +195,7 @@ impl Batch {
         start as usize..self.entries.end.min(length) as usize
     }
 
-    fn regions(&self) -> Regions {
+    fn regions(&self) -> Hyperslabs {
         let sizes = [&self.ranks, &self.entries].map(|range| range.end - range.start);
         region(&[self.ranks.start, self.entries.start], &sizes)
     }
@@ -250,7 +250,7 @@ impl Batch {
     ) -> Result<()> {
         let regions = match file.system.io_rank() {
             Some(0) => self.regions(),
-            _ => Regions::new(2),
+            _ => Hyperslabs::new(2),
         };
         let fill = kind.default_fill();
         let mut data = Vec::with_capacity(rows.len() * kind.size());
@@ -282,7 +282,7 @@ impl Batch {
                 format.read(&mut Transfer::new(var, Kind::Int64, &regions, &mut data))
             }
             false => {
-                let nothing = Regions::new(2);
+                let nothing = Hyperslabs::new(2);
                 format.read(&mut Transfer::new(var, Kind::Int64, &nothing, &mut []))
             }
         })?;
@@ -323,7 +323,7 @@ fn native(bytes: &[u8]) -> impl Iterator<Item = i64> {
 
 /// Reads this rank's map of a decomposition that as many ranks wrote. `bytes`: the length of the file, on I/O tasks that
 /// know it. Collective.
-pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored> {
+pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<StoredDecomp> {
     let ranks = file.system.comm.size() as u64;
     let about = file.ask(read_about)?;
     let (sizes, map_lengths, maps) = file.ask(|format| find_variables(format, ranks, bytes))?;
@@ -336,7 +336,7 @@ pub fn read<C: Sparse>(file: &mut File<C>, bytes: Option<u64>) -> Result<Stored>
     for batch in batches(&lengths, used) {
         batch.get(file, maps.0, &lengths, &mut map)?;
     }
-    Ok(Stored { dims, map, about })
+    Ok(StoredDecomp { dims, map, about })
 }
 
 fn read_about(format: &mut dyn Format) -> Result<About> {

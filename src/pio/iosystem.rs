@@ -12,7 +12,7 @@ use crate::comm::{Comm, Limit};
 
 /// Which ranks are I/O tasks.
 #[derive(Clone, Copy, Debug, Hash)]
-pub struct Placement {
+pub struct IoPlacement {
     pub tasks: i64,
     pub stride: i64,
     pub base: i64,
@@ -52,7 +52,7 @@ impl Default for FlowControl {
 
 /// Flow control in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flow {
+pub struct FlowOptions {
     pub to_io: FlowControl,
     pub to_compute: FlowControl,
 }
@@ -66,7 +66,7 @@ pub struct IoSystem<C: Comm> {
     pub io_ranks: Vec<usize>,
     /// The default of decompositions.
     pub rearranger: Rearranger,
-    flow: Mutex<Flow>,
+    flow: Mutex<FlowOptions>,
     pub(super) groups: Groups,
     pub(super) plans: Mutex<PlanCache>,
     /// How many decompositions were made: the same on all ranks.
@@ -76,7 +76,7 @@ pub struct IoSystem<C: Comm> {
 
 impl<C: Comm> IoSystem<C> {
     /// Duplicates `comm`. Collective over it.
-    pub fn new(comm: &C, placement: Placement, rearranger: Rearranger) -> Result<Self> {
+    pub fn new(comm: &C, placement: IoPlacement, rearranger: Rearranger) -> Result<Self> {
         let io_ranks = agree(comm, io_ranks(comm.size(), placement))?;
         // A duplicate, so that messages of different I/O systems cannot match.
         let copy = comm.split(Some(0), comm.rank() as i32)?;
@@ -107,12 +107,12 @@ impl<C: Comm> IoSystem<C> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn flow(&self) -> Flow {
+    pub fn flow(&self) -> FlowOptions {
         *self.flow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Must be the same on all ranks: with handshakes only on one side, a sender waits forever.
-    pub fn set_flow(&self, flow: Flow) {
+    pub fn set_flow(&self, flow: FlowOptions) {
         *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = flow;
     }
 
@@ -127,8 +127,8 @@ impl<C: Comm> IoSystem<C> {
     }
 }
 
-fn io_ranks(size: usize, placement: Placement) -> Result<Vec<usize>> {
-    let Placement {
+fn io_ranks(size: usize, placement: IoPlacement) -> Result<Vec<usize>> {
+    let IoPlacement {
         tasks,
         stride,
         base,

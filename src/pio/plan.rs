@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::map::Map;
 use super::sequence::Sequence;
-use super::{DecompSpec, Error, IoSystem, Outside, Regions, Result, agree_with, alloc};
+use super::{DecompSpec, Error, Hyperslabs, IoSystem, Outside, Result, agree_with, alloc};
 use crate::comm::{Comm, Sparse};
 use crate::log;
 
@@ -51,9 +51,9 @@ pub struct Plan {
     pub(super) streams: bool,
     pub(super) holding: HeldElements,
     /// `holding` as regions, if the file sees them.
-    pub(super) held_regions: Regions,
+    pub(super) held_regions: Hyperslabs,
     /// The blocks that `to_blocks` leads to.
-    pub(super) blocks: Regions,
+    pub(super) blocks: Hyperslabs,
     pub(super) longest: u64,
     pub(super) has_holes: bool,
 }
@@ -61,17 +61,17 @@ pub struct Plan {
 /// What an I/O task holds after the rearrangement.
 pub(super) enum HeldElements {
     Nothing,
-    Regions(Regions),
+    Hyperslabs(Hyperslabs),
     /// Ascending offsets in an array of these dimensions.
     Elements(Vec<u64>, Sequence),
 }
 
 impl HeldElements {
-    fn regions(&self) -> Result<Regions> {
+    fn regions(&self) -> Result<Hyperslabs> {
         match self {
-            HeldElements::Nothing => Ok(Regions::default()),
-            HeldElements::Regions(regions) => Ok(regions.clone()),
-            HeldElements::Elements(dims, elements) => Regions::of_sequence(dims, elements),
+            HeldElements::Nothing => Ok(Hyperslabs::default()),
+            HeldElements::Hyperslabs(regions) => Ok(regions.clone()),
+            HeldElements::Elements(dims, elements) => Hyperslabs::of_sequence(dims, elements),
         }
     }
 }
@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// What this I/O task holds when rearranged; nothing on other ranks.
-    pub fn held(&self) -> Result<Regions> {
+    pub fn held(&self) -> Result<Hyperslabs> {
         self.holding.regions()
     }
 
@@ -110,7 +110,7 @@ impl Plan {
     }
 
     /// The regions that this I/O task writes, in the order of the buffer that `exchange::collect` returns.
-    pub fn written(&self) -> &Regions {
+    pub fn written(&self) -> &Hyperslabs {
         match self.writes_blocks {
             true => &self.blocks,
             false => &self.held_regions,
@@ -118,7 +118,7 @@ impl Plan {
     }
 
     /// The regions that this I/O task reads, in the order of the buffer that [`super::exchange::Scatter`] wants.
-    pub fn read(&self) -> &Regions {
+    pub fn read(&self) -> &Hyperslabs {
         match self.reads_blocks {
             true => &self.blocks,
             false => &self.held_regions,

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use super::Result;
 use super::header::FileRecord;
 use crate::comm::Comm;
-use crate::storage::place::{Attributes, Owner, Place, give_to, process_owner, without_group};
+use crate::storage::place::{FileAttributes, Owner, Place, give_to, process_owner, without_group};
 
 /// The permissions that all of some files grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,11 +102,11 @@ pub(super) fn heir(redundancy: Owner) -> Option<Owner> {
 }
 
 /// The attributes of a rebuilt file.
-pub(super) fn inherited(recorded: &Attributes, heir: Option<Owner>) -> Attributes {
+pub(super) fn inherited(recorded: &FileAttributes, heir: Option<Owner>) -> FileAttributes {
     let Some(heir) = heir else {
         return *recorded;
     };
-    Attributes {
+    FileAttributes {
         uid: heir.uid,
         gid: heir.gid,
         mode: match heir.gid == recorded.gid {

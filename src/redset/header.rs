@@ -21,7 +21,7 @@ use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
 use crate::protect::generation::{Generation, HeaderClaim};
 use crate::protect::sums::joined;
-use crate::storage::place::{Attributes, Owner, Place, Time, owner_of};
+use crate::storage::place::{FileAttributes, Owner, Place, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -40,7 +40,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileRecord {
     pub(super) path: PathBuf,
-    pub(super) attributes: Attributes,
+    pub(super) attributes: FileAttributes,
     pub(super) checksum: Option<u32>,
 }
 
@@ -167,8 +167,8 @@ pub(super) fn set_generation(mut tree: TreeMut, generation: Option<Generation>) 
 }
 
 /// The numbers of a file, in no particular order.
-fn numbers(attributes: &Attributes) -> [(&'static CStr, u64); 10] {
-    let Attributes {
+fn numbers(attributes: &FileAttributes) -> [(&'static CStr, u64); 10] {
+    let FileAttributes {
         atime,
         mtime,
         ctime,
@@ -216,7 +216,7 @@ impl FileRecord {
         let owner = |key: &CStr| -> Result<u32> { Ok(below(tree, key, u32::MAX.into())? as u32) };
         Ok(FileRecord {
             path: OsStr::from_bytes(entry.key_bytes()).into(),
-            attributes: Attributes {
+            attributes: FileAttributes {
                 mode: below(tree, c"MODE", 1 << 32)? as u32,
                 uid: owner(c"UID")?,
                 gid: owner(c"GID")?,

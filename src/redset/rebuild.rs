@@ -26,24 +26,24 @@ use found::FoundSet;
 
 /// Which scheme the caller expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SchemeKind {
     Partner,
     Xor,
     ReedSolomon,
 }
 
-impl Kind {
-    fn of(scheme: Scheme) -> Option<Kind> {
+impl SchemeKind {
+    fn of(scheme: Scheme) -> Option<SchemeKind> {
         match scheme {
             Scheme::Single => None,
-            Scheme::Copies { .. } => Some(Kind::Partner),
-            Scheme::Xor => Some(Kind::Xor),
-            Scheme::ReedSolomon { .. } => Some(Kind::ReedSolomon),
+            Scheme::Copies { .. } => Some(SchemeKind::Partner),
+            Scheme::Xor => Some(SchemeKind::Xor),
+            Scheme::ReedSolomon { .. } => Some(SchemeKind::ReedSolomon),
         }
     }
 
     fn fits(self, scheme: Scheme) -> bool {
-        Kind::of(scheme) == Some(self)
+        SchemeKind::of(scheme) == Some(self)
     }
 }
 
@@ -57,7 +57,7 @@ pub struct Finding {
 
 /// Reads all files of a set and its redundancy, and compares them with their checksums. Nothing is changed.
 pub fn verify(set: &SetFiles, prefix: &OsStr) -> Result<Vec<Finding>> {
-    let found = FoundSet::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
+    let found = FoundSet::read(|scheme| SchemeKind::of(scheme) == set.kind, &set.files)?;
     let places = FilePlaces::as_recorded(prefix);
     let ranks = found.run(&places, |set, descriptor, location| {
         let surveyed = SurveyedSet::survey(set, descriptor, location);
@@ -81,7 +81,7 @@ pub struct Contents {
 }
 
 /// What the set protects whose redundancy files (those that were found) are given.
-pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
+pub fn contents(kind: SchemeKind, files: &[PathBuf]) -> Result<Contents> {
     let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     Ok(Contents {
         files: found.originals().cloned().collect(),
@@ -91,7 +91,12 @@ pub fn contents(kind: Kind, files: &[PathBuf]) -> Result<Contents> {
 
 /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
 /// it they are where they were. New redundancy files get names that begin with `prefix`.
-pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRef>) -> Result<()> {
+pub fn rebuild(
+    kind: SchemeKind,
+    files: &[PathBuf],
+    prefix: &OsStr,
+    map: Option<TreeRef>,
+) -> Result<()> {
     let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     let places = match map {
         Some(map) => FilePlaces::mapped(prefix, map),
@@ -103,7 +108,7 @@ pub fn rebuild(kind: Kind, files: &[PathBuf], prefix: &OsStr, map: Option<TreeRe
 /// As [`rebuild`] for files of a stranger: nothing is read or written that is not below `directory`, or, for
 /// redundancy, in the directory of the prefix. If the set has another file, nothing is done.
 pub fn rebuild_below(
-    kind: Kind,
+    kind: SchemeKind,
     files: &[PathBuf],
     prefix: &OsStr,
     directory: &Path,
@@ -119,7 +124,7 @@ pub fn rebuild_below(
 
 /// The original files of a set that are not below a directory.
 pub fn files_outside(set: &SetFiles, directory: &Path) -> Result<Vec<PathBuf>> {
-    let found = FoundSet::read(|scheme| Kind::of(scheme) == set.kind, &set.files)?;
+    let found = FoundSet::read(|scheme| SchemeKind::of(scheme) == set.kind, &set.files)?;
     outside(&found, directory)
 }
 

@@ -22,7 +22,7 @@ const ATTEMPTS: usize = 10;
 
 /// Metadata of a file, as `stat` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attributes {
+pub struct FileAttributes {
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
@@ -47,19 +47,19 @@ impl From<Time> for Timespec {
     }
 }
 
-impl Attributes {
+impl FileAttributes {
     pub fn is_regular(&self) -> bool {
         FileType::from_raw_mode(self.mode) == FileType::RegularFile
     }
 }
 
-impl From<Stat> for Attributes {
-    fn from(stat: Stat) -> Attributes {
+impl From<Stat> for FileAttributes {
+    fn from(stat: Stat) -> FileAttributes {
         let time = |seconds: i64, nanoseconds: u64| Time {
             seconds,
             nanoseconds: nanoseconds as i64,
         };
-        Attributes {
+        FileAttributes {
             mode: stat.st_mode,
             uid: stat.st_uid,
             gid: stat.st_gid,
@@ -101,11 +101,11 @@ impl From<Stat> for Owner {
 }
 
 /// The attributes of the file at `path`; `None` if there is none.
-pub fn attributes(path: &Path) -> Result<Option<Attributes>> {
+pub fn attributes(path: &Path) -> Result<Option<FileAttributes>> {
     if_there(sys::stat(path)).map_err(at(Operation::Stat, path))
 }
 
-fn if_there(stat: Result<Stat, Errno>) -> Result<Option<Attributes>, Errno> {
+fn if_there(stat: Result<Stat, Errno>) -> Result<Option<FileAttributes>, Errno> {
     match stat {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         outcome => outcome.map(|stat| Some(stat.into())),
@@ -152,7 +152,7 @@ pub fn open_same(path: &Path, meant: Identity, for_writing: bool) -> Result<Opti
 /// Gives an open file the permissions, owner and times in `wanted`. The owner stays where this user may not
 /// change it. Set-user-id, set-group-id and sticky bits are not among the permissions: a file that was made anew
 /// never gets them.
-pub fn set_attributes(fd: impl AsFd, wanted: &Attributes) -> Result<()> {
+pub fn set_attributes(fd: impl AsFd, wanted: &FileAttributes) -> Result<()> {
     let fd = fd.as_fd();
     let given = set_owner_and_permissions(fd, wanted.uid, wanted.gid, wanted.mode);
     given.map_err(|(op, errno)| on(op, fd)(errno))?;
@@ -308,7 +308,7 @@ impl Place {
         }
     }
 
-    pub fn attributes(&self) -> Result<Option<Attributes>> {
+    pub fn attributes(&self) -> Result<Option<FileAttributes>> {
         let way = self.way();
         let stat = match self.directory {
             Some(_) => sys::lstat(&way),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stanchion::comm::mpi::{self, Datatype, Info, MpiComm, Number};
+use stanchion::comm::mpi::{self, Datatype, Info, MpiComm, NumberType};
 use stanchion::comm::{Comm, Error, Limit, Op, Result, Sparse, Underway};
 
 use crate::{private, world};
@@ -27,7 +27,7 @@ impl Survivors {
             tested: receive(2),
             private: private(),
             part,
-            datatype: Datatype::of(Number::Signed(4).datatype()).unwrap(),
+            datatype: Datatype::of(NumberType::Signed(4).datatype()).unwrap(),
             info: Info::new(&[(c"key".into(), c"value".into())]).unwrap(),
         }
     }
@@ -64,7 +64,7 @@ impl Survivors {
         }
         gone(MpiComm::private(world()).map(drop));
         gone(MpiComm::borrowed(world()).map(drop));
-        gone(Datatype::of(Number::Real(8).datatype()).map(drop));
+        gone(Datatype::of(NumberType::Real(8).datatype()).map(drop));
         gone(Info::new(&[]).map(drop));
         gone(mpi::check_running());
         gone(mpi::split_for_user(world(), Some(0), 0).map(drop));

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use mpi_sys as ffi;
-use stanchion::comm::mpi::{self, Datatype, Info, MPI_Datatype, Number};
+use stanchion::comm::mpi::{self, Datatype, Info, MPI_Datatype, NumberType};
 use stanchion::comm::{Comm, Error};
 
 pub fn run() {
@@ -18,7 +18,7 @@ pub fn run() {
 
 fn predefined_datatypes_are_dense() {
     for size in [1, 2, 4, 8] {
-        for number in [Number::Signed(size), Number::Unsigned(size)] {
+        for number in [NumberType::Signed(size), NumberType::Unsigned(size)] {
             let datatype = Datatype::of(number.datatype()).unwrap();
             assert_eq!((datatype.size(), datatype.is_dense()), (size as u64, true));
             assert!(datatype.handle() == number.datatype());
@@ -26,7 +26,9 @@ fn predefined_datatypes_are_dense() {
     }
     for size in [4, 8] {
         assert_eq!(
-            Datatype::of(Number::Real(size).datatype()).unwrap().size(),
+            Datatype::of(NumberType::Real(size).datatype())
+                .unwrap()
+                .size(),
             size as u64
         );
     }
@@ -35,7 +37,7 @@ fn predefined_datatypes_are_dense() {
 /// Two numbers with one between them, in elements of four.
 fn strided() -> MPI_Datatype {
     let (mut vector, mut resized) = (mpi::null_datatype(), mpi::null_datatype());
-    let int = Number::Signed(4).datatype();
+    let int = NumberType::Signed(4).datatype();
     // SAFETY: valid datatypes; the new ones are ours to write and to free.
     unsafe {
         ffi::MPI_Type_vector(2, 1, 2, int, &mut vector);
@@ -92,7 +94,7 @@ fn a_datatype_outlives_the_users() {
 fn what_is_no_datatype_is_refused() {
     // SAFETY: a handle is an integer or a raw pointer, for which zero is a value.
     let unset: MPI_Datatype = unsafe { std::mem::zeroed() };
-    for none in [unset, mpi::null_datatype(), Number::Real(3).datatype()] {
+    for none in [unset, mpi::null_datatype(), NumberType::Real(3).datatype()] {
         let refused = Datatype::of(none).map(drop);
         assert!(matches!(
             refused,

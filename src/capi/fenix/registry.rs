@@ -17,7 +17,7 @@ pub(in crate::capi) struct HeldGroup {
     /// As Fenix_Data_group_create was given it.
     pub(in crate::capi) policy_name: c_int,
     pub(in crate::capi) memory: UserMemories,
-    pub(in crate::capi) requests: Requests,
+    pub(in crate::capi) requests: StoreRequests,
     /// The number of recoveries when it was last used.
     recoveries: u64,
 }
@@ -28,7 +28,7 @@ impl HeldGroup {
             group,
             policy_name,
             memory: UserMemories::default(),
-            requests: Requests::default(),
+            requests: StoreRequests::default(),
             recoveries: RECOVERIES.load(Ordering::Acquire),
         }
     }
@@ -52,14 +52,14 @@ impl HeldGroup {
 
 /// Stores under way by the number of their request; one for all members has several.
 #[derive(Default)]
-pub(in crate::capi) struct Requests {
+pub(in crate::capi) struct StoreRequests {
     under_way: BTreeMap<u32, Vec<Ticket>>,
     /// Requests before this one were lost in a failure.
     first: u32,
     next: u32,
 }
 
-impl Requests {
+impl StoreRequests {
     pub(in crate::capi) fn add(&mut self, stores: Vec<Ticket>) -> u32 {
         let number = self.next;
         self.next += 1;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn requests_are_known_until_a_failure() {
-        let mut requests = Requests::default();
+        let mut requests = StoreRequests::default();
         let first = requests.add(vec![Ticket(7)]);
         let second = requests.add(vec![Ticket(8), Ticket(9)]);
         assert_eq!(requests.stores(second).unwrap().len(), 2);

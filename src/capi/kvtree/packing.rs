@@ -31,7 +31,7 @@ struct UncheckedSink {
     at: *mut c_char,
 }
 
-impl pack::Sink for UncheckedSink {
+impl pack::PackSink for UncheckedSink {
     fn count(&mut self, count: u32) {
         // SAFETY: kvtree_pack_size counted these bytes.
         unsafe {
@@ -72,7 +72,7 @@ struct UncheckedSource {
     at: usize,
 }
 
-impl<'a> pack::Source<'a> for UncheckedSource {
+impl<'a> pack::PackSource<'a> for UncheckedSource {
     fn count(&mut self) -> std::result::Result<u32, pack::FormatError> {
         // SAFETY: a packed tree has a count here.
         let count = unsafe { self.start.add(self.at).cast::<u32>().read_unaligned() };

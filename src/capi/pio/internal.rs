@@ -4,7 +4,7 @@ use super::data::Selection;
 use super::errors::status;
 use super::types::{PIO_Offset, nc_type};
 use crate::capi::boundary::{Array, Out, OutArray};
-use crate::comm::mpi::{MPI_Datatype, Number};
+use crate::comm::mpi::{MPI_Datatype, NumberType};
 use crate::pio::Kind;
 use std::ffi::{c_int, c_void};
 
@@ -23,13 +23,13 @@ pub extern "C" fn find_mpi_type(
     })
 }
 
-fn number(kind: Kind) -> Number {
+fn number(kind: Kind) -> NumberType {
     let size = kind.size();
     match kind {
-        Kind::Float | Kind::Double => Number::Real(size),
-        Kind::Byte | Kind::Char | Kind::Short | Kind::Int | Kind::Int64 => Number::Signed(size),
+        Kind::Float | Kind::Double => NumberType::Real(size),
+        Kind::Byte | Kind::Char | Kind::Short | Kind::Int | Kind::Int64 => NumberType::Signed(size),
         Kind::UnsignedByte | Kind::UnsignedShort | Kind::UnsignedInt | Kind::UnsignedInt64 => {
-            Number::Unsigned(size)
+            NumberType::Unsigned(size)
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::capi::boundary::{InOut, Out, Text};
 use crate::capi::guard;
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
 use crate::log;
-use crate::pio::iosystem::{Flow, FlowControl};
-use crate::pio::{Error, IoSystem, Placement, Rearranger, Result};
+use crate::pio::iosystem::{FlowControl, FlowOptions};
+use crate::pio::{Error, IoPlacement, IoSystem, Rearranger, Result};
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ fn init(
 ) -> Result<()> {
     let comm = MpiComm::private(user)?;
     let given = rearranger(rearr, Rearranger::Subset).and_then(|rearranger| {
-        let placement = Placement {
+        let placement = IoPlacement {
             tasks: tasks.into(),
             stride: stride.into(),
             base: base.into(),
@@ -280,7 +280,7 @@ pub extern "C" fn PIOc_set_hint(iosysid: c_int, hint: Text, hintval: Text) -> c_
 }
 
 impl rearr_opt_t {
-    pub(in crate::capi) fn to_flow(self) -> Result<Flow> {
+    pub(in crate::capi) fn to_flow(self) -> Result<FlowOptions> {
         const P2P: c_int = 0;
         const COLLECTIVE: c_int = 1;
         /// PIO_REARR_COMM_FC_2D_ENABLE, _1D_COMP2IO, _1D_IO2COMP and _2D_DISABLE.
@@ -294,8 +294,8 @@ impl rearr_opt_t {
         };
         let (comp2io, io2comp) = (self.comp2io.control()?, self.io2comp.control()?);
         match self.comm_type {
-            COLLECTIVE => Ok(Flow::default()),
-            P2P => Ok(Flow {
+            COLLECTIVE => Ok(FlowOptions::default()),
+            P2P => Ok(FlowOptions {
                 to_io: to_io.then_some(comp2io).unwrap_or_default(),
                 to_compute: to_compute.then_some(io2comp).unwrap_or_default(),
             }),
@@ -347,7 +347,7 @@ mod tests {
             let flow = options(0, fcd, 64).to_flow().unwrap();
             assert_eq!((flow.to_io, flow.to_compute), (to_io, free));
         }
-        assert_eq!(options(1, 0, 64).to_flow().unwrap(), Flow::default());
+        assert_eq!(options(1, 0, 64).to_flow().unwrap(), FlowOptions::default());
         assert_eq!(options(0, 0, -1).to_flow().unwrap().to_io.pending, None);
     }
 

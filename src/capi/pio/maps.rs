@@ -11,7 +11,7 @@ use super::registry::{self, System, on_system, same};
 use super::types::PIO_Offset;
 use crate::capi::boundary::{Array, Out, OutArray, Text, malloc_copy, path_of};
 use crate::comm::mpi::{self, MPI_Comm, MpiComm};
-use crate::pio::decomp_file::{self, About, Stored};
+use crate::pio::decomp_file::{self, About, StoredDecomp};
 use crate::pio::map_file::{self, Style, TextMap};
 use crate::pio::{Decomp, Error, Result, agree};
 use std::ffi::{CString, c_char, c_int};
@@ -328,7 +328,7 @@ pub extern "C" fn PIOc_read_nc_decomp(
     })
 }
 
-fn read_nc(system: &Arc<System>, opening: Opening) -> Result<Stored> {
+fn read_nc(system: &Arc<System>, opening: Opening) -> Result<StoredDecomp> {
     let mut file = opening.open_file(system)?;
     let stored = decomp_file::read(&mut file, opening.file_length());
     let closed = file.close();

@@ -4,7 +4,7 @@
 //! that a wrong count cannot make a huge list.
 
 use super::registry::OpenFile;
-use crate::pio::{Error, Kind, Regions, Result};
+use crate::pio::{Error, Hyperslabs, Kind, Result};
 use std::ffi::c_int;
 use std::hash::{Hash, Hasher};
 
@@ -60,7 +60,7 @@ pub(in crate::capi) struct Hyperslab {
     count: Vec<u64>,
     stride: Vec<u64>,
     /// The elements as regions, in the order of a dense array.
-    pub(in crate::capi) regions: Regions,
+    pub(in crate::capi) regions: Hyperslabs,
 }
 
 /// Without the regions, which follow from the rest.
@@ -158,10 +158,10 @@ fn naturals(given: Option<&[i64]>, otherwise: &[u64], code: c_int) -> Result<Vec
     given.iter().map(natural).collect()
 }
 
-/// Regions in the order of a dense array. All elements are known to be in the variable.
-fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Regions> {
+/// Hyperslabs in the order of a dense array. All elements are known to be in the variable.
+fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Hyperslabs> {
     if count.contains(&0) {
-        return Ok(Regions::new(start.len()));
+        return Ok(Hyperslabs::new(start.len()));
     }
     // Dimensions up to the last one with a stride become single elements, the others stay whole.
     let apart = (0..start.len()).rev().find(|at| stride[*at] > 1);
@@ -169,7 +169,7 @@ fn strided_regions(start: &[u64], count: &[u64], stride: &[u64]) -> Result<Regio
     let mut outer = count[..apart].iter();
     let number = outer.try_fold(1_usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?));
     let number = number.ok_or(Error::Memory(u64::MAX))?;
-    let mut regions = Regions::with_room(start.len(), number)?;
+    let mut regions = Hyperslabs::with_room(start.len(), number)?;
     let size: Vec<u64> = (0..start.len())
         .map(|at| if at < apart { 1 } else { count[at] })
         .collect();

@@ -8,7 +8,7 @@ use crate::capi::boundary::{In, InOut, Out, OutArray, Text, malloc_copy};
 use crate::capi::guard;
 use crate::capi::kvtree::kvtree;
 use crate::kvtree::Error as TreeError;
-use crate::redset::rebuild::{self, Contents, Kind};
+use crate::redset::rebuild::{self, Contents, SchemeKind};
 use crate::redset::{Error, Result};
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -27,7 +27,7 @@ pub extern "C" fn redset_filelist_get_data_partner(
     groupsize: Out<c_int>,
     groupranks: Out<*mut c_int>,
 ) -> redset_filelist<'static> {
-    get_data(Kind::Partner, num, files, groupsize, groupranks)
+    get_data(SchemeKind::Partner, num, files, groupsize, groupranks)
 }
 
 /// Rebuilds what is missing of a PARTNER set from the redundancy files that are given.
@@ -41,7 +41,7 @@ pub extern "C" fn redset_rebuild_partner(
     prefix: Text,
     map: In<kvtree>,
 ) -> c_int {
-    rebuild(Kind::Partner, num, files, prefix, map)
+    rebuild(SchemeKind::Partner, num, files, prefix, map)
 }
 
 /// As redset_filelist_get_data_partner, for an XOR set.
@@ -52,7 +52,7 @@ pub extern "C" fn redset_filelist_get_data_xor(
     groupsize: Out<c_int>,
     groupranks: Out<*mut c_int>,
 ) -> redset_filelist<'static> {
-    get_data(Kind::Xor, num, files, groupsize, groupranks)
+    get_data(SchemeKind::Xor, num, files, groupsize, groupranks)
 }
 
 /// As redset_rebuild_partner, for an XOR set.
@@ -63,7 +63,7 @@ pub extern "C" fn redset_rebuild_xor(
     prefix: Text,
     map: In<kvtree>,
 ) -> c_int {
-    rebuild(Kind::Xor, num, files, prefix, map)
+    rebuild(SchemeKind::Xor, num, files, prefix, map)
 }
 
 /// As redset_filelist_get_data_partner, for a Reed-Solomon set.
@@ -74,7 +74,7 @@ pub extern "C" fn redset_filelist_get_data_rs(
     groupsize: Out<c_int>,
     groupranks: Out<*mut c_int>,
 ) -> redset_filelist<'static> {
-    get_data(Kind::ReedSolomon, num, files, groupsize, groupranks)
+    get_data(SchemeKind::ReedSolomon, num, files, groupsize, groupranks)
 }
 
 /// As redset_rebuild_partner, for a Reed-Solomon set.
@@ -85,11 +85,11 @@ pub extern "C" fn redset_rebuild_rs(
     prefix: Text,
     map: In<kvtree>,
 ) -> c_int {
-    rebuild(Kind::ReedSolomon, num, files, prefix, map)
+    rebuild(SchemeKind::ReedSolomon, num, files, prefix, map)
 }
 
 fn get_data(
-    kind: Kind,
+    kind: SchemeKind,
     num: c_int,
     files: OutArray<Text>,
     groupsize: Out<c_int>,
@@ -119,7 +119,13 @@ fn store_ranks(
     Ok(())
 }
 
-fn rebuild(kind: Kind, num: c_int, files: OutArray<Text>, prefix: Text, map: In<kvtree>) -> c_int {
+fn rebuild(
+    kind: SchemeKind,
+    num: c_int,
+    files: OutArray<Text>,
+    prefix: Text,
+    map: In<kvtree>,
+) -> c_int {
     status(|| {
         let prefix = prefix.path().ok_or(Error::Null("prefix"))?;
         rebuild::rebuild(kind, &paths(num, files)?, prefix.as_ref(), map.tree())

@@ -135,27 +135,27 @@ fn own_process() -> MPI_Comm {
 
 /// A predefined type of numbers, by its size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub enum NumberType {
     Signed(usize),
     Unsigned(usize),
     Real(usize),
 }
 
-impl Number {
+impl NumberType {
     pub fn datatype(self) -> MPI_Datatype {
         // SAFETY: constants of the MPI shim, never written.
         unsafe {
             match self {
-                Number::Signed(1) => ffi::RSMPI_INT8_T,
-                Number::Signed(2) => ffi::RSMPI_INT16_T,
-                Number::Signed(4) => ffi::RSMPI_INT32_T,
-                Number::Signed(8) => ffi::RSMPI_INT64_T,
-                Number::Unsigned(1) => ffi::RSMPI_UINT8_T,
-                Number::Unsigned(2) => ffi::RSMPI_UINT16_T,
-                Number::Unsigned(4) => ffi::RSMPI_UINT32_T,
-                Number::Unsigned(8) => ffi::RSMPI_UINT64_T,
-                Number::Real(4) => ffi::RSMPI_FLOAT,
-                Number::Real(8) => ffi::RSMPI_DOUBLE,
+                NumberType::Signed(1) => ffi::RSMPI_INT8_T,
+                NumberType::Signed(2) => ffi::RSMPI_INT16_T,
+                NumberType::Signed(4) => ffi::RSMPI_INT32_T,
+                NumberType::Signed(8) => ffi::RSMPI_INT64_T,
+                NumberType::Unsigned(1) => ffi::RSMPI_UINT8_T,
+                NumberType::Unsigned(2) => ffi::RSMPI_UINT16_T,
+                NumberType::Unsigned(4) => ffi::RSMPI_UINT32_T,
+                NumberType::Unsigned(8) => ffi::RSMPI_UINT64_T,
+                NumberType::Real(4) => ffi::RSMPI_FLOAT,
+                NumberType::Real(8) => ffi::RSMPI_DOUBLE,
                 _ => ffi::RSMPI_DATATYPE_NULL,
             }
         }

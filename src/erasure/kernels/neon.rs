@@ -18,7 +18,7 @@ pub(super) const NEON: Kernel = Kernel {
 #[target_feature(enable = "neon")]
 unsafe fn combine_neon(job: &mut Job) {
     // SAFETY: promised by the caller.
-    unsafe { sweep::combine::<uint8x16_t, Nibbles>(job) }
+    unsafe { sweep::combine::<uint8x16_t, NeonNibbles>(job) }
 }
 
 /// # Safety
@@ -55,9 +55,9 @@ impl Vector for uint8x16_t {
 }
 
 #[derive(Clone, Copy)]
-struct Nibbles(NibbleProducts);
+struct NeonNibbles(NibbleProducts);
 
-impl Factor<uint8x16_t> for Nibbles {
+impl Factor<uint8x16_t> for NeonNibbles {
     #[inline(always)]
     fn of(coefficient: u8) -> Self {
         Self(NIBBLE_PRODUCTS[usize::from(coefficient)])

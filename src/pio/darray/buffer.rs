@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::format::Transfer;
 use super::super::pool::PoolBuffer;
-use super::super::{Decomp, Plan, Regions};
+use super::super::{Decomp, Hyperslabs, Plan};
 use super::fit::Fit;
 
 /// Bytes that a rank buffers before it asks for a flush; upstream's default.
@@ -33,7 +33,7 @@ pub(super) struct BufferedArray {
     pub(super) decomp: Arc<Decomp>,
     pub(super) fit: Fit,
     /// The regions of the variable that this I/O task writes, unless they are those of the plan.
-    pub(super) placed: Option<Arc<Regions>>,
+    pub(super) placed: Option<Arc<Hyperslabs>>,
     /// One element, for places that no rank holds.
     pub(super) fill: Vec<u8>,
     /// Packed elements of this rank; during a flush, on I/O tasks, what they write.
@@ -42,7 +42,7 @@ pub(super) struct BufferedArray {
 
 impl BufferedArray {
     /// The regions of the variable that this I/O task writes.
-    pub(super) fn regions(&self) -> &Regions {
+    pub(super) fn regions(&self) -> &Hyperslabs {
         let plan = &self.decomp.plan;
         self.placed.as_deref().unwrap_or_else(|| plan.written())
     }
@@ -100,7 +100,11 @@ impl WriteBuffer {
     }
 
     /// The regions of a buffered array of the same plan and fit.
-    pub(super) fn placed_alike(&self, decomp: &Decomp, fit: Fit) -> Option<Option<Arc<Regions>>> {
+    pub(super) fn placed_alike(
+        &self,
+        decomp: &Decomp,
+        fit: Fit,
+    ) -> Option<Option<Arc<Hyperslabs>>> {
         let alike = |e: &&BufferedArray| e.fit == fit && Arc::ptr_eq(&e.decomp.plan, &decomp.plan);
         let found = self.entries.iter().rev().find(alike);
         found.map(|entry| entry.placed.clone())

@@ -1,7 +1,7 @@
 //! Fits the array of a decomposition into a variable: all of it, one record, or several.
 
 use super::super::file::VarInfo;
-use super::super::{Error, Regions, Result};
+use super::super::{Error, Hyperslabs, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Records {
@@ -59,9 +59,9 @@ impl Fit {
     }
 
     /// The regions of the decomposition as regions of the variable; `None` if they are the same.
-    pub(super) fn place(&self, regions: &Regions) -> Result<Option<Regions>> {
+    pub(super) fn place(&self, regions: &Hyperslabs) -> Result<Option<Hyperslabs>> {
         if regions.is_empty() {
-            return Ok(Some(Regions::new(self.dimensions)));
+            return Ok(Some(Hyperslabs::new(self.dimensions)));
         }
         let (prefix, shift) = match self.record {
             Records::None | Records::From(0) if self.dropped == 0 => return Ok(None),
@@ -69,7 +69,7 @@ impl Fit {
             Records::From(records) => (None, records),
             Records::One(record) => (Some((record, 1)), 0),
         };
-        let mut placed = Regions::with_room(self.dimensions, regions.len())?;
+        let mut placed = Hyperslabs::with_room(self.dimensions, regions.len())?;
         let (mut start, mut count) = (Vec::new(), Vec::new());
         for (from, number) in regions.iter() {
             start.clear();
@@ -114,9 +114,9 @@ mod tests {
             fill: vec![0; 4],
         };
         let fit = Fit::new(3, &variable, decomp, frame)?;
-        let mut regions = Regions::new(start.len());
+        let mut regions = Hyperslabs::new(start.len());
         regions.push(start, &vec![1; start.len()]);
-        let none = fit.place(&Regions::default())?.unwrap();
+        let none = fit.place(&Hyperslabs::default())?.unwrap();
         assert_eq!((none.len(), none.dimensions()), (0, file.len()));
         let placed = fit.place(&regions)?.unwrap_or(regions);
         assert_eq!(placed.dimensions(), file.len());

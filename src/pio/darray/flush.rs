@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::super::exchange::PieceSink;
 use super::super::format::{Format, Transfer};
 use super::super::pool::PoolBuffer;
-use super::super::{Error, File, IoSystem, Kind, Regions, Result, agree, exchange};
+use super::super::{Error, File, Hyperslabs, IoSystem, Kind, Result, agree, exchange};
 use super::buffer::{BufferedArray, batches};
 use super::serial;
 use crate::comm::Sparse;
@@ -72,7 +72,7 @@ fn write_batch<C: Sparse>(file: &mut File<C>, mut batch: Vec<BufferedArray>) -> 
 fn begin_pieces<'a>(
     format: &mut dyn Format,
     batch: &'a [BufferedArray],
-) -> Result<Option<Vec<Regions>>> {
+) -> Result<Option<Vec<Hyperslabs>>> {
     let var = |entry: &'a BufferedArray| (entry.var, entry.decomp.kind, entry.regions());
     format.begin_pieces(&batch.iter().map(var).collect::<Vec<_>>())
 }
@@ -82,13 +82,13 @@ struct PieceWriter<'a> {
     format: &'a mut dyn Format,
     var: i32,
     kind: Kind,
-    pieces: &'a Regions,
+    pieces: &'a Hyperslabs,
     done: usize,
     verdict: Result<()>,
 }
 
 impl<'a> PieceWriter<'a> {
-    fn new(format: &'a mut dyn Format, entry: &BufferedArray, pieces: &'a Regions) -> Self {
+    fn new(format: &'a mut dyn Format, entry: &BufferedArray, pieces: &'a Hyperslabs) -> Self {
         Self {
             format,
             var: entry.var,
@@ -136,7 +136,7 @@ fn collect<C: Sparse>(system: &IoSystem<C>, entry: &mut BufferedArray) -> Result
         }
         Err(error) => {
             entry.data = PoolBuffer::default();
-            let nothing = Regions::new(entry.regions().dimensions());
+            let nothing = Hyperslabs::new(entry.regions().dimensions());
             entry.placed = Some(Arc::new(nothing));
             Err(error)
         }

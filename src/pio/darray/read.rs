@@ -4,7 +4,7 @@ use super::super::exchange::{PieceSource, ReadMode, Scatter, reads_in_pieces};
 use super::super::format::{Format, Transfer};
 use super::super::iosystem::FlowControl;
 use super::super::pool::PoolBuffer;
-use super::super::{Decomp, Error, File, IoSystem, Kind, Regions, Result, agree};
+use super::super::{Decomp, Error, File, Hyperslabs, IoSystem, Kind, Result, agree};
 use super::serial;
 use crate::comm::{Comm, Op, Sparse, Tag};
 
@@ -15,9 +15,9 @@ pub(super) struct ArrayRead<'a> {
     var: i32,
     decomp: &'a Decomp,
     /// The regions of the variable, unless they are those of the plan.
-    placed: Option<Regions>,
+    placed: Option<Hyperslabs>,
     /// In which they are read, if piece by piece.
-    pieces: Option<Regions>,
+    pieces: Option<Hyperslabs>,
     /// On a rank that reads nothing itself, or that streams.
     scatter: Option<Scatter<'a>>,
     /// For one piece.
@@ -31,10 +31,10 @@ impl<'a> ArrayRead<'a> {
         file: &mut File<C>,
         var: i32,
         decomp: &'a Decomp,
-        placed: Result<Option<Regions>>,
+        placed: Result<Option<Hyperslabs>>,
         dimensions: usize,
     ) -> Result<Self> {
-        let nothing = Regions::new(dimensions);
+        let nothing = Hyperslabs::new(dimensions);
         let regions = match &placed {
             Ok(placed) => placed.as_ref().unwrap_or(decomp.plan.read()),
             Err(_) => &nothing,
@@ -76,13 +76,13 @@ impl<'a> ArrayRead<'a> {
         free && self.decomp.plan.streams && self.pieces.is_some()
     }
 
-    fn regions(&self) -> &Regions {
+    fn regions(&self) -> &Hyperslabs {
         self.placed.as_ref().unwrap_or(self.decomp.plan.read())
     }
 
     /// Bytes of the longest piece.
     fn longest_piece(&self) -> usize {
-        let longest = self.pieces.as_ref().map_or(0, Regions::longest);
+        let longest = self.pieces.as_ref().map_or(0, Hyperslabs::longest);
         longest as usize * self.decomp.kind.size()
     }
 
@@ -185,7 +185,7 @@ impl<'a> ArrayRead<'a> {
         let mut room = match file.system.pool.borrow(bytes) {
             Ok(room) => room,
             Err(error) => {
-                let nothing = Regions::new(regions.dimensions());
+                let nothing = Hyperslabs::new(regions.dimensions());
                 let read = self.read(file, &nothing, &mut []);
                 return (PoolBuffer::default(), Err(read.err().unwrap_or(error)));
             }
@@ -199,7 +199,12 @@ impl<'a> ArrayRead<'a> {
         (room, scatter)
     }
 
-    fn read<C: Comm>(&self, file: &mut File<C>, regions: &Regions, data: &mut [u8]) -> Result<()> {
+    fn read<C: Comm>(
+        &self,
+        file: &mut File<C>,
+        regions: &Hyperslabs,
+        data: &mut [u8],
+    ) -> Result<()> {
         let Some(io) = &file.system.io else {
             return Ok(());
         };
@@ -240,7 +245,7 @@ struct PieceReader<'a> {
     format: &'a mut dyn Format,
     var: i32,
     kind: Kind,
-    pieces: &'a Regions,
+    pieces: &'a Hyperslabs,
     next: usize,
 }
 

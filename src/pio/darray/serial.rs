@@ -6,7 +6,7 @@
 
 use super::super::format::{Format, Transfer};
 use super::super::pool::PoolBuffer;
-use super::super::{Regions, Result, alloc};
+use super::super::{Hyperslabs, Result, alloc};
 use super::buffer::BufferedArray;
 use crate::comm::{Comm, Tag};
 use crate::wire;
@@ -130,7 +130,7 @@ fn read_for<C: Comm>(io: &C, format: &mut dyn Format, task: usize, own: &Transfe
 /// Number of regions and bytes of data.
 type Size = [u64; 2];
 
-fn size(regions: &Regions, data: &[u8]) -> Size {
+fn size(regions: &Hyperslabs, data: &[u8]) -> Size {
     [regions.len() as u64, data.len() as u64]
 }
 
@@ -164,7 +164,7 @@ fn accept<C: Comm>(io: &C, task: usize, dimensions: &[usize]) -> Result<Option<V
     parts.map(Some)
 }
 
-/// Regions and data of one variable, from another I/O task.
+/// Hyperslabs and data of one variable, from another I/O task.
 struct TaskArray {
     dimensions: usize,
     number: usize,
@@ -182,8 +182,8 @@ impl TaskArray {
         })
     }
 
-    fn regions(&self) -> Result<Regions> {
-        let mut regions = Regions::with_room(self.dimensions, self.number)?;
+    fn regions(&self) -> Result<Hyperslabs> {
+        let mut regions = Hyperslabs::with_room(self.dimensions, self.number)?;
         let mut words = wire::numbers(&self.encoded);
         let mut region = vec![0; 2 * self.dimensions];
         for _ in 0..self.number {
@@ -195,7 +195,7 @@ impl TaskArray {
     }
 }
 
-fn encode(regions: &Regions) -> Result<Vec<u8>> {
+fn encode(regions: &Hyperslabs) -> Result<Vec<u8>> {
     let mut bytes = alloc::list(regions.len() * 16 * regions.dimensions())?;
     for (start, count) in regions.iter() {
         wire::put(&mut bytes, start);

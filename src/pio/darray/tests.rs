@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::convert::convert;
 use super::super::format::tests::fake::{self, Disk, FakeFile};
-use super::super::{DecompSpec, IoSystem, Kind, Placement, Rearranger};
+use super::super::{DecompSpec, IoPlacement, IoSystem, Kind, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
 
@@ -78,7 +78,7 @@ struct Shape {
 #[derive(Clone, Debug)]
 struct Setting {
     ranks: usize,
-    placement: Placement,
+    placement: IoPlacement,
     parallel: bool,
     /// Bytes that may be buffered.
     limit: u64,

@@ -2,14 +2,14 @@ use std::sync::Arc;
 
 use super::super::error::EINVAL;
 use super::super::format::tests::fake::{self, Disk, FAULT, FakeFile};
-use super::super::{IoSystem, Placement, Rearranger};
+use super::super::{IoPlacement, IoSystem, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
 use proptest::prelude::*;
 
 fn system(comm: &LocalComm, base: i64) -> Arc<IoSystem<LocalComm>> {
     let tasks = (comm.size() as i64).min(2);
-    let placement = Placement {
+    let placement = IoPlacement {
         tasks,
         stride: 1,
         base: base % comm.size() as i64,

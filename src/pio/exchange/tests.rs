@@ -4,7 +4,7 @@ mod reads;
 
 use super::*;
 use crate::comm::local::{LocalComm, run};
-use crate::pio::{Decomp, DecompSpec, Kind, Outside, Placement, Rearranger};
+use crate::pio::{Decomp, DecompSpec, IoPlacement, Kind, Outside, Rearranger};
 use proptest::prelude::*;
 use reads::{Collected, Reads};
 
@@ -12,7 +12,7 @@ use reads::{Collected, Reads};
 #[derive(Clone, Debug)]
 struct Case {
     ranks: usize,
-    placement: Placement,
+    placement: IoPlacement,
     dims: Vec<u64>,
     maps: Vec<Vec<i64>>,
     rearranger: Rearranger,
@@ -102,7 +102,7 @@ fn cases() -> impl Strategy<Value = Case> {
             }
             Case {
                 ranks,
-                placement: Placement {
+                placement: IoPlacement {
                     tasks: tasks as i64,
                     stride: 1 + place.1.index(ranks / tasks) as i64,
                     base: place.2.index(ranks) as i64,
@@ -162,7 +162,7 @@ impl Case {
     }
 
     /// Elements of regions in their order.
-    fn elements(&self, regions: &crate::pio::Regions) -> Vec<u64> {
+    fn elements(&self, regions: &crate::pio::Hyperslabs) -> Vec<u64> {
         let mut found = Vec::new();
         for (start, count) in regions.iter() {
             for place in 0..count.iter().product::<u64>() {
@@ -281,7 +281,7 @@ proptest! {
         let maps = deal(rows * columns, ranks, Pattern::Random, seed, false, true);
         let case = Case {
             ranks, dims, maps,
-            placement: Placement { tasks: tasks as i64, stride: 1, base: 1 },
+            placement: IoPlacement { tasks: tasks as i64, stride: 1, base: 1 },
             rearranger: Rearranger::Box,
             kind: Kind::Int,
             block_size: 1,
@@ -323,7 +323,7 @@ fn example(rearranger: Rearranger) -> Vec<Vec<u64>> {
     ];
     let case = Case {
         ranks: 5,
-        placement: Placement {
+        placement: IoPlacement {
             tasks: 2,
             stride: 2,
             base: 0,
@@ -353,7 +353,7 @@ fn the_example_of_the_documentation() {
 fn verdicts(maps: Vec<Vec<i64>>, rearranger: Rearranger, strict: bool) -> Vec<Result<()>> {
     let case = Case {
         ranks: maps.len(),
-        placement: Placement {
+        placement: IoPlacement {
             tasks: 2,
             stride: 1,
             base: 0,
@@ -399,7 +399,7 @@ fn wrong_maps_are_errors_on_all_ranks() {
 /// The maps that become of these, of an array of 10 elements.
 fn kept(maps: &[Vec<i64>], rearranger: Rearranger, outside: Outside) -> Vec<Vec<i64>> {
     run(maps.len(), |comm| {
-        let placement = Placement {
+        let placement = IoPlacement {
             tasks: 2,
             stride: 1,
             base: 0,
@@ -437,7 +437,7 @@ fn the_same_decomposition_shares_its_plan() {
     let other = deal(60, 4, Pattern::Random, 6, true, true);
     let mut case = Case {
         ranks: 4,
-        placement: Placement {
+        placement: IoPlacement {
             tasks: 2,
             stride: 2,
             base: 0,
@@ -472,7 +472,7 @@ fn the_same_decomposition_shares_its_plan() {
 fn a_large_plan_goes_with_its_last_decomposition() {
     let case = Case {
         ranks: 2,
-        placement: Placement {
+        placement: IoPlacement {
             tasks: 1,
             stride: 1,
             base: 0,

@@ -1,5 +1,5 @@
 use super::super::format::tests::fake::{self, Disk, EINDEFINE, ENOTVAR, FAULT, FakeFile};
-use super::super::{Kind, Placement, Rearranger, Regions};
+use super::super::{Hyperslabs, IoPlacement, Kind, Rearranger};
 use super::*;
 use crate::comm::local::{LocalComm, run};
 
@@ -16,7 +16,7 @@ const SYSTEMS: [(usize, i64, i64, i64, bool); 8] = [
 ];
 
 fn system(comm: LocalComm, tasks: i64, stride: i64, base: i64) -> Arc<IoSystem<LocalComm>> {
-    let placement = Placement {
+    let placement = IoPlacement {
         tasks,
         stride,
         base,
@@ -50,8 +50,8 @@ fn define(file: &mut File<LocalComm>) -> (i32, i32) {
     (xy, tx)
 }
 
-fn region(start: &[u64], count: &[u64]) -> Regions {
-    let mut regions = Regions::new(start.len());
+fn region(start: &[u64], count: &[u64]) -> Hyperslabs {
+    let mut regions = Hyperslabs::new(start.len());
     regions.push(start, count);
     regions
 }

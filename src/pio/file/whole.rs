@@ -1,14 +1,14 @@
 //! Data that are not distributed: all ranks have all of them.
 
 use super::super::format::Transfer;
-use super::super::{Error, Kind, Regions, Result, agree, alloc, darray};
+use super::super::{Error, Hyperslabs, Kind, Result, agree, alloc, darray};
 use super::File;
 use crate::comm::Sparse;
 
 impl<C: Sparse> File<C> {
     /// Writes regions of a variable, which follow each other in `data`: the same on all ranks, written by the
     /// first I/O task. Collective.
-    pub fn put(&mut self, var: i32, kind: Kind, regions: &Regions, data: &[u8]) -> Result<()> {
+    pub fn put(&mut self, var: i32, kind: Kind, regions: &Hyperslabs, data: &[u8]) -> Result<()> {
         if self.read_only {
             return Err(Error::ReadOnly);
         }
@@ -18,7 +18,7 @@ impl<C: Sparse> File<C> {
             false => Ok(Vec::new()),
         });
         let (mut data, checked) = settle(room);
-        let none = Regions::new(regions.dimensions());
+        let none = Hyperslabs::new(regions.dimensions());
         let regions = match self.speaks() && checked.is_ok() {
             true => regions,
             false => &none,
@@ -31,11 +31,17 @@ impl<C: Sparse> File<C> {
     }
 
     /// Reads regions of a variable one after the other into `data`, on all ranks. Collective.
-    pub fn get(&mut self, var: i32, kind: Kind, regions: &Regions, data: &mut [u8]) -> Result<()> {
+    pub fn get(
+        &mut self,
+        var: i32,
+        kind: Kind,
+        regions: &Hyperslabs,
+        data: &mut [u8],
+    ) -> Result<()> {
         darray::flush(self)?;
         let (length, checked) = settle(length(kind, regions, data.len()));
         let data = &mut data[..length];
-        let none = Regions::new(regions.dimensions());
+        let none = Hyperslabs::new(regions.dimensions());
         let speaks = self.speaks() && checked.is_ok();
         let read = match &mut self.format {
             Some(format) => {
@@ -65,7 +71,7 @@ fn settle<T: Default>(result: Result<T>) -> (T, Result<()>) {
 }
 
 /// Bytes of the regions, if `given` has as many.
-fn length(kind: Kind, regions: &Regions, given: usize) -> Result<usize> {
+fn length(kind: Kind, regions: &Hyperslabs, given: usize) -> Result<usize> {
     let needed = regions.elements().checked_mul(kind.size() as u64);
     match needed.map(usize::try_from) {
         Some(Ok(needed)) if needed <= given => Ok(needed),

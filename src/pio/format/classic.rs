@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 
 use super::calls::{Calls, of_kind};
 use super::{Attribute, Counts, Format, Transfer, Variable};
-use crate::pio::{Error, Kind, Regions, Result, alloc};
+use crate::pio::{Error, Hyperslabs, Kind, Result, alloc};
 
 /// Room for a name of NC_MAX_NAME bytes and its NUL.
 const NAME: usize = 1025;
@@ -38,8 +38,8 @@ pub(super) trait DataAccess: Send {
     fn begin_pieces(
         &mut self,
         _file: &NcFile,
-        _vars: &[(i32, Kind, &Regions)],
-    ) -> Result<Option<Vec<Regions>>> {
+        _vars: &[(i32, Kind, &Hyperslabs)],
+    ) -> Result<Option<Vec<Hyperslabs>>> {
         Ok(None)
     }
     fn put_piece(&mut self, file: &NcFile, piece: &mut Transfer) -> Result<()> {
@@ -330,7 +330,10 @@ impl<L: DataAccess> Format for Classic<L> {
         self.library.read(&self.handle, read)
     }
 
-    fn begin_pieces(&mut self, vars: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+    fn begin_pieces(
+        &mut self,
+        vars: &[(i32, Kind, &Hyperslabs)],
+    ) -> Result<Option<Vec<Hyperslabs>>> {
         self.library.begin_pieces(&self.handle, vars)
     }
 

@@ -22,7 +22,7 @@ use std::ffi::{CStr, CString};
 use std::ops::RangeInclusive;
 
 use super::error::own_words;
-use super::{Error, Kind, Regions, Result};
+use super::{Error, Hyperslabs, Kind, Result};
 
 /// PIO's I/O types.
 pub const PNETCDF: i32 = 1;
@@ -154,7 +154,10 @@ pub trait Format: Send {
     /// Whether regions of these variables are better written or read piece by piece; if so, the pieces, in the order of
     /// the buffer. With a parallel library all I/O tasks ask, and get the same answer. Until `end_pieces`, nothing but
     /// pieces may be written or read.
-    fn begin_pieces(&mut self, _vars: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+    fn begin_pieces(
+        &mut self,
+        _vars: &[(i32, Kind, &Hyperslabs)],
+    ) -> Result<Option<Vec<Hyperslabs>>> {
         Ok(None)
     }
 
@@ -179,13 +182,13 @@ pub struct Transfer<'a> {
     /// The type of `data`.
     pub kind: Kind,
     /// With the variable's dimensions.
-    pub regions: &'a Regions,
+    pub regions: &'a Hyperslabs,
     /// The elements of all regions, one after the other.
     pub data: &'a mut [u8],
 }
 
 impl<'a> Transfer<'a> {
-    pub fn new(var: i32, kind: Kind, regions: &'a Regions, data: &'a mut [u8]) -> Self {
+    pub fn new(var: i32, kind: Kind, regions: &'a Hyperslabs, data: &'a mut [u8]) -> Self {
         Self {
             var,
             kind,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::pio::Regions;
+use crate::pio::Hyperslabs;
 
 /// Determines how a region of a variable lies in the file.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ impl VarLayout {
     }
 
     /// The number of such runs in all regions.
-    pub(super) fn runs(&self, regions: &Regions) -> u64 {
+    pub(super) fn runs(&self, regions: &Hyperslabs) -> u64 {
         let of_one = |counts: &[u64]| elements(counts) / self.run(counts).max(1);
         regions.iter().map(|(_, counts)| of_one(counts)).sum()
     }
@@ -43,7 +43,7 @@ pub(super) fn elements(counts: &[u64]) -> u64 {
 
 /// The same elements in the same order, in regions of at most `limit` elements, which may depend on the counts of the
 /// region to be cut.
-pub(super) fn cut(regions: &Regions, limit: impl Fn(&[u64]) -> u64) -> Cow<'_, Regions> {
+pub(super) fn cut(regions: &Hyperslabs, limit: impl Fn(&[u64]) -> u64) -> Cow<'_, Hyperslabs> {
     let limit = |counts: &[u64]| limit(counts).max(1);
     if regions
         .iter()
@@ -51,14 +51,14 @@ pub(super) fn cut(regions: &Regions, limit: impl Fn(&[u64]) -> u64) -> Cow<'_, R
     {
         return Cow::Borrowed(regions);
     }
-    let mut pieces = Regions::new(regions.dimensions());
+    let mut pieces = Hyperslabs::new(regions.dimensions());
     for (start, counts) in regions.iter() {
         cut_one(start, counts, limit(counts), &mut pieces);
     }
     Cow::Owned(pieces)
 }
 
-fn cut_one(start: &[u64], counts: &[u64], limit: u64, pieces: &mut Regions) {
+fn cut_one(start: &[u64], counts: &[u64], limit: u64, pieces: &mut Hyperslabs) {
     if elements(counts) <= limit {
         return pieces.push(start, counts);
     }
@@ -100,7 +100,7 @@ pub(super) struct RegionBatch {
 }
 
 /// All regions of all lists in order, grouped into rounds of at most `most` elements; a larger region is alone.
-pub(super) fn rounds(lists: &[Cow<'_, Regions>], most: u64) -> Vec<Vec<RegionBatch>> {
+pub(super) fn rounds(lists: &[Cow<'_, Hyperslabs>], most: u64) -> Vec<Vec<RegionBatch>> {
     let mut rounds = Vec::new();
     let (mut round, mut filled) = (Vec::new(), 0);
     for (list, regions) in lists.iter().enumerate() {
@@ -139,8 +139,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn region(start: &[u64], count: &[u64]) -> Regions {
-        let mut regions = Regions::new(start.len());
+    fn region(start: &[u64], count: &[u64]) -> Hyperslabs {
+        let mut regions = Hyperslabs::new(start.len());
         regions.push(start, count);
         regions
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// Places in an array with these lengths, in the order of the regions.
-    fn places(regions: &Regions, lengths: &[u64]) -> Vec<u64> {
+    fn places(regions: &Hyperslabs, lengths: &[u64]) -> Vec<u64> {
         let mut places = Vec::new();
         for (start, counts) in regions.iter() {
             for element in 0..elements(counts) {
@@ -186,7 +186,7 @@ mod tests {
     fn what_fits_is_not_copied() {
         let regions = region(&[1, 2], &[3, 4]);
         assert!(matches!(cut(&regions, |_| 12), Cow::Borrowed(_)));
-        assert!(matches!(cut(&Regions::new(3), |_| 0), Cow::Borrowed(_)));
+        assert!(matches!(cut(&Hyperslabs::new(3), |_| 0), Cow::Borrowed(_)));
         assert!(matches!(cut(&region(&[], &[]), |_| 1), Cow::Borrowed(_)));
         assert_eq!(cut(&regions, |_| 11).len(), 2);
     }
@@ -200,8 +200,8 @@ mod tests {
         assert_eq!(pieces.at(1), (&[6, 0, 1][..], &[1, 3, 2][..]));
     }
 
-    fn list(sizes: &[u64]) -> Cow<'static, Regions> {
-        let mut regions = Regions::new(1);
+    fn list(sizes: &[u64]) -> Cow<'static, Hyperslabs> {
+        let mut regions = Hyperslabs::new(1);
         sizes.iter().for_each(|size| regions.push(&[0], &[*size]));
         Cow::Owned(regions)
     }

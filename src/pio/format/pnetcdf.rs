@@ -11,7 +11,7 @@ use super::load::{LibraryNames, Loaded};
 use super::{Format, Transfer};
 use crate::comm::Comm;
 use crate::comm::mpi::{Info, MPI_Comm, MPI_Info, MpiComm};
-use crate::pio::{Error, Kind, Regions, Result, agree, alloc};
+use crate::pio::{Error, Hyperslabs, Kind, Result, agree, alloc};
 use transfer::{TransferCalls, transfer};
 
 const SOURCE: LibraryNames = LibraryNames {
@@ -133,8 +133,8 @@ impl DataAccess for PnetcdfFile {
     fn begin_pieces(
         &mut self,
         file: &NcFile,
-        vars: &[(i32, Kind, &Regions)],
-    ) -> Result<Option<Vec<Regions>>> {
+        vars: &[(i32, Kind, &Hyperslabs)],
+    ) -> Result<Option<Vec<Hyperslabs>>> {
         transfer::begin_pieces(self, file, vars)
     }
 

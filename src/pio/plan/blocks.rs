@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::pio::map::Map;
 use crate::pio::sequence::{Builder, Run, Sequence};
-use crate::pio::{DecompSpec, Error, Regions, Result};
+use crate::pio::{DecompSpec, Error, Hyperslabs, Result};
 
 /// The elements that go from one rank to one task.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Blocks {
         }
     }
 
-    pub(super) fn regions(&self, task: usize) -> Regions {
+    pub(super) fn regions(&self, task: usize) -> Hyperslabs {
         match self {
             Blocks::Even(even) => even.regions(task),
             Blocks::User(given) => given.region(task),
@@ -123,8 +123,8 @@ impl EvenBlocks {
         task as usize
     }
 
-    fn regions(&self, task: usize) -> Regions {
-        let mut regions = Regions::new(self.dims.len());
+    fn regions(&self, task: usize) -> Hyperslabs {
+        let mut regions = Hyperslabs::new(self.dims.len());
         regions.push_range(&self.dims, self.start(task), self.start(task + 1));
         regions
     }
@@ -150,12 +150,12 @@ impl EvenBlocks {
 pub(super) struct UserBlocks {
     dims: Vec<u64>,
     /// One for each task; a task without elements has an empty one.
-    regions: Regions,
+    regions: Hyperslabs,
     index: RegionIndex,
 }
 
 impl UserBlocks {
-    pub(super) fn new(dims: &[u64], regions: Regions) -> Result<Self> {
+    pub(super) fn new(dims: &[u64], regions: Hyperslabs) -> Result<Self> {
         for (start, count) in regions.iter() {
             let ends = start
                 .iter()
@@ -179,9 +179,9 @@ impl UserBlocks {
         })
     }
 
-    fn region(&self, task: usize) -> Regions {
+    fn region(&self, task: usize) -> Hyperslabs {
         match self.regions.elements_at(task) {
-            0 => Regions::new(self.dims.len()),
+            0 => Hyperslabs::new(self.dims.len()),
             _ => self.regions.one(task),
         }
     }
@@ -261,7 +261,7 @@ fn place_in(dims: &[u64], at: &[u64]) -> u64 {
         .fold(0, |place, (length, at)| place * length + at)
 }
 
-/// Finds the region of an element. Regions with the same extent in a dimension are told apart by the next dimension;
+/// Finds the region of an element. Hyperslabs with the same extent in a dimension are told apart by the next dimension;
 /// those that overlap only in part are tried one by one.
 struct RegionIndex {
     dimension: usize,
@@ -275,7 +275,7 @@ enum Candidates {
 }
 
 impl RegionIndex {
-    fn new(regions: &Regions, mut tasks: Vec<usize>, dimension: usize) -> Result<Self> {
+    fn new(regions: &Hyperslabs, mut tasks: Vec<usize>, dimension: usize) -> Result<Self> {
         let extent = |task: usize| {
             let (start, count) = regions.at(task);
             (start[dimension], start[dimension] + count[dimension])
@@ -309,7 +309,7 @@ impl RegionIndex {
         })
     }
 
-    fn find(&self, regions: &Regions, at: &[u64]) -> Option<usize> {
+    fn find(&self, regions: &Hyperslabs, at: &[u64]) -> Option<usize> {
         let coordinate = at[self.dimension];
         let next = self
             .stretches
@@ -329,7 +329,7 @@ impl RegionIndex {
     }
 }
 
-fn check_disjoint(regions: &Regions, tasks: &[usize]) -> Result<()> {
+fn check_disjoint(regions: &Hyperslabs, tasks: &[usize]) -> Result<()> {
     let overlap = |a: usize, b: usize| {
         let ((a, na), (b, nb)) = (regions.at(a), regions.at(b));
         let extents = a.iter().zip(na).zip(b.iter().zip(nb));

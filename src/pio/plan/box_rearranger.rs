@@ -5,7 +5,7 @@ use super::pattern::{Pattern, to_blocks};
 use super::{HeldElements, Plan, agree_on_end, parse_map, total};
 use crate::comm::{Comm, Op, Sparse};
 use crate::pio::map::Map;
-use crate::pio::{DecompSpec, Error, IoSystem, Regions, Result, agree};
+use crate::pio::{DecompSpec, Error, Hyperslabs, IoSystem, Result, agree};
 use crate::wire;
 
 pub(super) fn plan<C: Sparse>(
@@ -40,19 +40,19 @@ pub(super) fn plan<C: Sparse>(
     let (to_io, coverage) = agree(&system.comm, checked)?;
     let mut sums = [coverage.held];
     system.comm.allreduce(Op::Sum, &mut sums)?;
-    let regions = task.map_or_else(Regions::default, |task| blocks.regions(task));
+    let regions = task.map_or_else(Hyperslabs::default, |task| blocks.regions(task));
     let (regions, longest, streams) = agree_on_end(system, Ok(regions), to_io.length, &to_io)?;
     Ok(Plan {
         map_len,
         globals,
-        holding: HeldElements::Regions(regions.clone()),
+        holding: HeldElements::Hyperslabs(regions.clone()),
         held_regions: regions,
         to_io,
         to_blocks: Pattern::default(),
         writes_blocks: false,
         reads_blocks: false,
         streams,
-        blocks: Regions::default(),
+        blocks: Hyperslabs::default(),
         longest,
         has_holes: sums[0] < total(&spec.dims)?,
     })
@@ -76,7 +76,7 @@ fn share_regions<C: Comm>(
     system: &IoSystem<C>,
     dimensions: usize,
     given: Option<&(Vec<u64>, Vec<u64>)>,
-) -> Result<Regions> {
+) -> Result<Hyperslabs> {
     let width = 2 * dimensions;
     let mut all = vec![0; system.io_ranks.len() * width * 8];
     if let Some(io) = &system.io {
@@ -91,7 +91,7 @@ fn share_regions<C: Comm>(
     }
     system.comm.bcast(system.io_root(), &mut all)?;
     let words: Vec<u64> = wire::numbers(&all).collect();
-    let mut regions = Regions::new(dimensions);
+    let mut regions = Hyperslabs::new(dimensions);
     for region in words.chunks(width) {
         regions.push(&region[..dimensions], &region[dimensions..]);
     }

@@ -9,9 +9,9 @@ use crate::comm::{self, Comm, Op, Sparse};
 use crate::log;
 use crate::pio::map::Map;
 use crate::pio::sequence::Sequence;
-use crate::pio::{DecompSpec, Error, IoSystem, Regions, Result, agree};
+use crate::pio::{DecompSpec, Error, Hyperslabs, IoSystem, Result, agree};
 
-/// Regions of fewer bytes on average are made into blocks before they reach the file.
+/// Hyperslabs of fewer bytes on average are made into blocks before they reach the file.
 const SMALL_REGION: u64 = 64 << 10;
 
 /// A read through blocks fetches at most this many elements for each one that is wanted.
@@ -73,7 +73,7 @@ pub(super) fn plan<C: Sparse>(
             Some(_) => HeldElements::Elements(spec.dims.clone(), held),
             None => HeldElements::Nothing,
         },
-        held_regions: Regions::default(),
+        held_regions: Hyperslabs::default(),
         blocks,
         longest: 0,
         has_holes: false,
@@ -122,7 +122,7 @@ fn plan_blocks<C: Sparse>(
     system: &IoSystem<C>,
     spec: &DecompSpec,
     held: &Sequence,
-) -> Result<(Pattern, Regions, Coverage)> {
+) -> Result<(Pattern, Hyperslabs, Coverage)> {
     let Some(io) = &system.io else {
         return Ok(Default::default());
     };
@@ -169,7 +169,7 @@ fn finish<C: Comm>(
         plan.to_blocks = Pattern::default();
     }
     let regions = match plan.writes_blocks && plan.reads_blocks {
-        true => Ok(Regions::default()),
+        true => Ok(Hyperslabs::default()),
         false => plan.holding.regions(),
     };
     let (regions, longest, streams) = agree_on_end(system, regions, longest, &plan.to_io)?;

@@ -2,7 +2,7 @@ use super::*;
 use crate::comm::local::run;
 use crate::pio::alloc::fuse;
 use crate::pio::error::ENOMEM;
-use crate::pio::{Decomp, Kind, Placement};
+use crate::pio::{Decomp, IoPlacement, Kind};
 
 /// Entries without a pattern, in no order, a part of them on each rank.
 fn map_of(rank: usize, ranks: usize) -> Vec<i64> {
@@ -20,7 +20,7 @@ fn verdicts(
     requests: u32,
 ) -> Vec<(std::result::Result<(), i32>, bool)> {
     run(4, |comm| {
-        let placement = Placement {
+        let placement = IoPlacement {
             tasks: 2,
             stride: 2,
             base: 0,

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 
 use super::super::descriptors::{NotedDescriptor, noted};
 use super::super::names::Name;
-use super::{Descriptor, Error, Kind, Result, names};
+use super::{Descriptor, Error, Result, SchemeKind, names};
 
 /// The redundancy files of one set, as far as they are there.
 #[derive(Debug)]
 pub struct SetFiles {
     /// Nothing for a set that no scheme protects.
-    pub kind: Option<Kind>,
+    pub kind: Option<SchemeKind>,
     /// Which set it is, from 0, of how many.
     pub group: usize,
     pub groups: usize,
@@ -158,11 +158,11 @@ impl Listed {
 }
 
 impl Name {
-    fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<SchemeKind> {
         match self.scheme {
-            names::PARTNER => Some(Kind::Partner),
-            names::XOR => Some(Kind::Xor),
-            names::REED_SOLOMON => Some(Kind::ReedSolomon),
+            names::PARTNER => Some(SchemeKind::Partner),
+            names::XOR => Some(SchemeKind::Xor),
+            names::REED_SOLOMON => Some(SchemeKind::ReedSolomon),
             _ => None,
         }
     }

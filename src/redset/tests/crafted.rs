@@ -1,6 +1,6 @@
 //! Headers and descriptors that are whole, and say what cannot be.
 
-use super::super::rebuild::{Kind, State, applied, rebuild, verify as verify_offline};
+use super::super::rebuild::{SchemeKind, State, applied, rebuild, verify as verify_offline};
 use super::*;
 use crate::kvtree::Tree;
 use std::ffi::CStr;
@@ -85,9 +85,17 @@ fn a_header_that_contradicts_itself_counts_as_lost() {
         |mut tree| tree.set_u64(c"WRANKS", 9),
     ];
     let schemes = [
-        (Scheme::Xor, Kind::Xor, "CKSUM REPLICAS"),
-        (Scheme::Copies { replicas: 1 }, Kind::Partner, "CKSUM TYPE"),
-        (Scheme::ReedSolomon { k: 1 }, Kind::ReedSolomon, "REPLICAS"),
+        (Scheme::Xor, SchemeKind::Xor, "CKSUM REPLICAS"),
+        (
+            Scheme::Copies { replicas: 1 },
+            SchemeKind::Partner,
+            "CKSUM TYPE",
+        ),
+        (
+            Scheme::ReedSolomon { k: 1 },
+            SchemeKind::ReedSolomon,
+            "REPLICAS",
+        ),
     ];
     let names = ["TYPE", "REPLICAS", "CKSUM", "RANKS", "GROUPS", "WRANKS"];
     for (scheme, kind, without) in schemes {
@@ -143,7 +151,7 @@ fn sizes_that_wrap_are_refused() {
     assert!(job.files() == before);
     let files: Vec<_> = (0..3).map(|rank| redundancy(&job, rank)).collect();
     let prefix = OsString::from(job.dir.path().join("0/ck."));
-    assert!(rebuild(Kind::Xor, &files, &prefix, None).is_err());
+    assert!(rebuild(SchemeKind::Xor, &files, &prefix, None).is_err());
     assert!(job.files() == before);
 }
 

@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::super::header::Header;
-use super::super::rebuild::{Kind, contents, rebuild};
+use super::super::rebuild::{SchemeKind, contents, rebuild};
 use super::{Scheme, memory_dir};
 use crate::kvtree::Tree;
 
 /// A copy of a golden set.
 struct Golden {
     dir: tempfile::TempDir,
-    kind: Kind,
+    kind: SchemeKind,
     scheme: Scheme,
     /// Redundancy files and data files of each rank.
     redundancy: Vec<PathBuf>,
@@ -26,7 +26,7 @@ struct Golden {
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Golden {
-    fn copy(set: &str, kind: Kind) -> Golden {
+    fn copy(set: &str, kind: SchemeKind) -> Golden {
         let from = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("c_tests/golden")
             .join(set);
@@ -110,33 +110,33 @@ impl Golden {
 
 #[test]
 fn partner() {
-    Golden::copy("partner_n4_k1", Kind::Partner).lose_and_rebuild_every_combination();
-    Golden::copy("partner_n5_k2", Kind::Partner).lose_and_rebuild_every_combination();
+    Golden::copy("partner_n4_k1", SchemeKind::Partner).lose_and_rebuild_every_combination();
+    Golden::copy("partner_n5_k2", SchemeKind::Partner).lose_and_rebuild_every_combination();
 }
 
 #[test]
 fn xor() {
-    Golden::copy("xor_n4", Kind::Xor).lose_and_rebuild_every_combination();
-    Golden::copy("xor_n5", Kind::Xor).lose_and_rebuild_every_combination();
+    Golden::copy("xor_n4", SchemeKind::Xor).lose_and_rebuild_every_combination();
+    Golden::copy("xor_n5", SchemeKind::Xor).lose_and_rebuild_every_combination();
 }
 
 #[test]
 fn reed_solomon() {
-    Golden::copy("rs_n4_k2", Kind::ReedSolomon).lose_and_rebuild_every_combination();
-    Golden::copy("rs_n6_k3", Kind::ReedSolomon).lose_and_rebuild_every_combination();
+    Golden::copy("rs_n4_k2", SchemeKind::ReedSolomon).lose_and_rebuild_every_combination();
+    Golden::copy("rs_n6_k3", SchemeKind::ReedSolomon).lose_and_rebuild_every_combination();
 }
 
 /// Files that version 0.1.0 wrote: they have checksums, and name no generation.
 #[test]
 fn files_of_the_first_version() {
-    Golden::copy("0.1.0/partner_n4_k1", Kind::Partner).lose_and_rebuild_every_combination();
-    Golden::copy("0.1.0/xor_n4", Kind::Xor).lose_and_rebuild_every_combination();
-    Golden::copy("0.1.0/rs_n4_k2", Kind::ReedSolomon).lose_and_rebuild_every_combination();
+    Golden::copy("0.1.0/partner_n4_k1", SchemeKind::Partner).lose_and_rebuild_every_combination();
+    Golden::copy("0.1.0/xor_n4", SchemeKind::Xor).lose_and_rebuild_every_combination();
+    Golden::copy("0.1.0/rs_n4_k2", SchemeKind::ReedSolomon).lose_and_rebuild_every_combination();
 }
 
 #[test]
 fn contents_are_listed_in_rank_order_from_few_files() {
-    let golden = Golden::copy("rs_n6_k3", Kind::ReedSolomon);
+    let golden = Golden::copy("rs_n6_k3", SchemeKind::ReedSolomon);
     let some = [0, 3].map(|rank| golden.redundancy[rank].clone());
     let found = contents(golden.kind, &some).unwrap();
     assert_eq!(found.world_ranks, [0, 1, 2, 3, 4, 5]);
@@ -144,13 +144,13 @@ fn contents_are_listed_in_rank_order_from_few_files() {
     let original = original.map(|path| path.strip_prefix(golden.dir.path()).unwrap());
     assert!(found.files.iter().map(PathBuf::as_path).eq(original));
     assert!(contents(golden.kind, &some[..1]).is_err());
-    assert!(contents(Kind::Xor, &some).is_err());
+    assert!(contents(SchemeKind::Xor, &some).is_err());
     assert!(contents(golden.kind, &[]).is_err());
 }
 
 #[test]
 fn every_original_needs_a_place_in_the_map() {
-    let golden = Golden::copy("xor_n4", Kind::Xor);
+    let golden = Golden::copy("xor_n4", SchemeKind::Xor);
     let before = golden.files();
     let files = &golden.redundancy;
     let prefix = golden.dir.path().join("enc/ck.");

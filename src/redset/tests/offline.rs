@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::rebuild::{Kind, State, applied, rebuild, verify};
+use super::super::rebuild::{SchemeKind, State, applied, rebuild, verify};
 use super::{Job, Scheme, all_ok, create};
 use crate::comm::Comm;
 
@@ -32,7 +32,7 @@ fn sets_are_found_verified_and_rebuilt() {
     let seen = found
         .iter()
         .map(|set| (set.group, set.groups, set.ranks, set.kind));
-    let xor = Some(Kind::Xor);
+    let xor = Some(SchemeKind::Xor);
     assert_eq!(seen.collect::<Vec<_>>(), [(0, 2, 2, xor), (1, 2, 2, xor)]);
     assert!(found.iter().all(|set| set.files.len() == 2));
     assert!(bad(&prefix).is_empty());
@@ -43,7 +43,7 @@ fn sets_are_found_verified_and_rebuilt() {
     fs::write(damaged, [1, 2, 3]).unwrap();
     assert_eq!(bad(&prefix), [lost.clone(), damaged.clone()]);
     for set in &found {
-        rebuild(Kind::Xor, &set.files, &prefix, None).unwrap();
+        rebuild(SchemeKind::Xor, &set.files, &prefix, None).unwrap();
     }
     assert!(bad(&prefix).is_empty());
     assert!(job.files() == before);

@@ -1,7 +1,7 @@
 //! Sets of a placement: what it says of failures is what happens to the files.
 
 use super::*;
-use crate::failure_domain::placement::Request;
+use crate::failure_domain::placement::PlacementRequest;
 use crate::failure_domain::topology;
 use crate::protect::set::placed;
 

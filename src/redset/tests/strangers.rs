@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::header::{FileRecord, Header};
 use super::super::rebuild::{
-    Applied, Kind, State, applied, contents, files_outside, rebuild, rebuild_below, verify,
+    Applied, SchemeKind, State, applied, contents, files_outside, rebuild, rebuild_below, verify,
 };
 use super::{Files, Job, Scheme, all_ok, create};
 use crate::comm::Comm;
@@ -206,12 +206,12 @@ fn a_header_that_names_very_many_ranks_starts_none_of_them() {
         header.stripes.as_mut().unwrap().map = (0..ranks).collect();
     });
     let files = [path.clone()];
-    let error = contents(Kind::Xor, &files).unwrap_err();
+    let error = contents(SchemeKind::Xor, &files).unwrap_err();
     assert!(
         matches!(error, Error::TooManyRanks { ranks: 20_000, .. }),
         "{error}"
     );
-    assert!(rebuild(Kind::Xor, &files, &gathered.prefix, None).is_err());
+    assert!(rebuild(SchemeKind::Xor, &files, &gathered.prefix, None).is_err());
 }
 
 #[test]

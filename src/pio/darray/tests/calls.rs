@@ -20,7 +20,7 @@ pub(super) fn setting(parallel: bool, pattern: Pattern) -> Setting {
     };
     Setting {
         ranks: 4,
-        placement: Placement {
+        placement: IoPlacement {
             tasks: 2,
             stride: 2,
             base: 1,

@@ -60,11 +60,11 @@ fn shapes() -> impl Strategy<Value = Shape> {
     })
 }
 
-fn places() -> impl Strategy<Value = (usize, Placement)> {
+fn places() -> impl Strategy<Value = (usize, IoPlacement)> {
     let index = any::<prop::sample::Index>;
     (1..7_usize, index(), index(), index()).prop_map(|(ranks, tasks, stride, base)| {
         let tasks = 1 + tasks.index(ranks);
-        let placement = Placement {
+        let placement = IoPlacement {
             tasks: tasks as i64,
             stride: 1 + stride.index(ranks / tasks) as i64,
             base: base.index(ranks) as i64,

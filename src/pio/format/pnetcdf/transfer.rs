@@ -19,7 +19,7 @@ use crate::pio::format::Transfer;
 use crate::pio::format::calls::{ByKind, Call, Calls, Pnetcdf, VaraFn, of_kind};
 use crate::pio::format::classic::{NcFile, check_buffer};
 use crate::pio::format::pieces::{RegionBatch, VarLayout, cut, elements, rounds};
-use crate::pio::{Error, Kind, Regions, Result};
+use crate::pio::{Error, Hyperslabs, Kind, Result};
 
 /// Bytes of the average run from which on independent calls are used: about where both modes take the same time.
 const INDEPENDENT: u64 = 64 << 10;
@@ -70,7 +70,7 @@ impl TransferCalls {
 struct VarTransfer<'a> {
     var: i32,
     kind: Kind,
-    regions: &'a Regions,
+    regions: &'a Hyperslabs,
     shape: VarLayout,
     data: *mut u8,
 }
@@ -81,13 +81,13 @@ impl VarTransfer<'_> {
         self.regions.elements() * self.kind.size() as u64 >= runs * INDEPENDENT
     }
 
-    fn pieces(&self) -> Cow<'_, Regions> {
+    fn pieces(&self) -> Cow<'_, Hyperslabs> {
         let most = PIECE / self.kind.size() as u64;
         cut(self.regions, |counts| self.shape.run(counts).min(most))
     }
 
     /// Each within one record: PnetCDF before 1.13 miscounts regions of several records.
-    fn requests(&self) -> Cow<'_, Regions> {
+    fn requests(&self) -> Cow<'_, Hyperslabs> {
         cut(self.regions, |counts| {
             self.shape.of_record(counts).min(ROUND)
         })
@@ -151,8 +151,8 @@ pub(super) fn transfer(
 pub(super) fn begin_pieces(
     library: &PnetcdfFile,
     file: &NcFile,
-    parts: &[(i32, Kind, &Regions)],
-) -> Result<Option<Vec<Regions>>> {
+    parts: &[(i32, Kind, &Hyperslabs)],
+) -> Result<Option<Vec<Hyperslabs>>> {
     let part = |&(var, kind, regions): &(i32, Kind, _)| {
         Ok(VarTransfer {
             var,
@@ -274,7 +274,7 @@ fn collective(
     file: &NcFile,
     direction: &TransferCalls,
     parts: &[VarTransfer],
-    regions: &[Cow<'_, Regions>],
+    regions: &[Cow<'_, Hyperslabs>],
     round: &[RegionBatch],
     verdict: &mut FirstError,
 ) {
@@ -291,7 +291,7 @@ fn start(
     file: &NcFile,
     direction: &TransferCalls,
     part: &VarTransfer,
-    regions: &Regions,
+    regions: &Hyperslabs,
     request: &RegionBatch,
     verdict: &mut FirstError,
 ) -> c_int {

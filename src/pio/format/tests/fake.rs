@@ -8,7 +8,7 @@ use crate::comm::Comm;
 use crate::comm::local::LocalComm;
 use crate::pio::format::pieces::cut;
 use crate::pio::format::{Attribute, Counts, Format, GLOBAL, Transfer, Variable};
-use crate::pio::{Error, File, IoSystem, Kind, Regions, Result};
+use crate::pio::{Error, File, Hyperslabs, IoSystem, Kind, Result};
 
 mod values;
 
@@ -419,7 +419,10 @@ impl Format for FakeFile {
     }
 
     /// Every other variable is written and read in pieces.
-    fn begin_pieces(&mut self, parts: &[(i32, Kind, &Regions)]) -> Result<Option<Vec<Regions>>> {
+    fn begin_pieces(
+        &mut self,
+        parts: &[(i32, Kind, &Hyperslabs)],
+    ) -> Result<Option<Vec<Hyperslabs>>> {
         const PIECE: u64 = 5;
         let vars: Vec<_> = parts.iter().map(|part| part.0).collect();
         if vars.iter().any(|var| var % 2 == 0) {

@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn elements_go_to_their_given_region(rows in 1..12u64, columns in 1..12u64, down in 1..4u64, across in 1..4u64, seed in any::<u64>()) {
-        let mut regions = Regions::new(2);
+        let mut regions = Hyperslabs::new(2);
         for tile in 0..down * across {
             let cut = |length: u64, parts: u64, part: u64| (length * part / parts, length * (part + 1) / parts);
             let (top, bottom) = cut(rows, down, tile / across);
@@ -90,7 +90,7 @@ fn the_example_of_the_documentation() {
 #[test]
 fn regions_that_overlap_or_leave_elements_out_are_errors() {
     let regions = |second: u64| {
-        let mut regions = Regions::new(2);
+        let mut regions = Hyperslabs::new(2);
         regions.push(&[0, 0], &[4, 3]);
         regions.push(&[0, second], &[4, 2]);
         regions
@@ -103,7 +103,7 @@ fn regions_that_overlap_or_leave_elements_out_are_errors() {
         UserBlocks::new(&[4, 5], regions(4)),
         Err(Error::Invalid(_))
     ));
-    let mut partial = Regions::new(2);
+    let mut partial = Hyperslabs::new(2);
     partial.push(&[0, 0], &[4, 3]);
     let given = UserBlocks::new(&[4, 5], partial).unwrap();
     assert!(matches!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{EINVALCOORDS, fail};
 use crate::pio::convert::convert;
 use crate::pio::format::Transfer;
-use crate::pio::{Kind, Regions, Result};
+use crate::pio::{Hyperslabs, Kind, Result};
 
 const ERANGE: i32 = -60;
 
@@ -102,7 +102,7 @@ fn check(at: &[u64], lengths: &[Option<u64>], records: u64) -> Result<()> {
 }
 
 /// Every place of every region, in the order of the data.
-fn indices(regions: &Regions) -> impl Iterator<Item = Vec<u64>> {
+fn indices(regions: &Hyperslabs) -> impl Iterator<Item = Vec<u64>> {
     regions.iter().flat_map(|(start, count)| {
         (0..count.iter().product::<u64>()).map(move |mut number| {
             let mut at = start.to_vec();

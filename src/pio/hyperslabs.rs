@@ -3,16 +3,16 @@
 use super::sequence::{Run, Sequence};
 use super::{Result, alloc};
 
-/// Regions of one array, in ascending order, each with a start and a count in every dimension.
+/// Hyperslabs of one array, in ascending order, each with a start and a count in every dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Regions {
+pub struct Hyperslabs {
     dimensions: usize,
     length: usize,
     starts: Vec<u64>,
     counts: Vec<u64>,
 }
 
-impl Regions {
+impl Hyperslabs {
     pub fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The elements of regions in their order.
-    fn elements(dims: &[u64], regions: &Regions) -> Vec<u64> {
+    fn elements(dims: &[u64], regions: &Hyperslabs) -> Vec<u64> {
         let mut found = Vec::new();
         for (start, count) in regions.iter() {
             for place in 0..count.iter().product::<u64>() {
@@ -194,7 +194,7 @@ mod tests {
             let total = dims.iter().product::<u64>();
             let mut ends = ends.map(|end| end.index(total as usize + 1) as u64);
             ends.sort_unstable();
-            let mut regions = Regions::new(dims.len());
+            let mut regions = Hyperslabs::new(dims.len());
             regions.push_range(&dims, ends[0], ends[1]);
             prop_assert!(regions.len() < 2 * dims.len());
             prop_assert_eq!(elements(&dims, &regions), (ends[0]..ends[1]).collect::<Vec<_>>());
@@ -206,7 +206,7 @@ mod tests {
             let held: Vec<u64> = (0..total).filter(|e| (picked >> (e / step % 64)) & 1 == 1).collect();
             let mut sequence = Builder::default();
             held.iter().for_each(|element| sequence.push(*element));
-            let regions = Regions::of_sequence(&dims, &sequence.finish().unwrap()).unwrap();
+            let regions = Hyperslabs::of_sequence(&dims, &sequence.finish().unwrap()).unwrap();
             prop_assert_eq!(elements(&dims, &regions), held);
         }
     }
@@ -215,7 +215,7 @@ mod tests {
     fn a_tile_is_one_rectangle() {
         let mut tile = Builder::default();
         (3..9).for_each(|row| tile.push_block(row * 20 + 5, 7));
-        let regions = Regions::of_sequence(&[4, 10, 20], &tile.finish().unwrap()).unwrap();
+        let regions = Hyperslabs::of_sequence(&[4, 10, 20], &tile.finish().unwrap()).unwrap();
         assert_eq!(regions.len(), 1);
         assert_eq!(regions.at(0), (&[0, 3, 5][..], &[1, 6, 7][..]));
     }
