@@ -196,6 +196,8 @@ fn unexpected_messages_arrive() {
             assert_eq!(came.unwrap(), expected);
         }
     }
+    // Deliveries of one `MpiComm` are told apart; the next test makes another of the same communicator.
+    comm.barrier().unwrap();
 }
 
 /// Rank 0 is late in each of them: it must not take the messages of the next.
@@ -209,6 +211,7 @@ fn one_delivery_follows_another() {
         let came = comm.deliver(28, vec![(right, bytes(comm.rank() + round, 3))]);
         assert_eq!(came.unwrap(), [(left, bytes(left + round, 3))]);
     }
+    comm.barrier().unwrap();
 }
 
 fn ranks_out_of_range_are_errors() {
