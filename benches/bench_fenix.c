@@ -1,11 +1,11 @@
 /* How fast Fenix keeps data in memory, on its public API only: links against Stanchion or any Fenix 1.0.
  *
- *   mpiexec -n 4 bench_fenix store|overlap [mode = 1] [MiB a rank = 64] [repetitions = 10]
+ *   mpiexec -n 4 bench_fenix store|overlap [mode = 1] [MiB a rank = 64] [repetitions = 10] [set size = 4]
  *   mpiexec --with-ft ulfm -n 5 bench_fenix recover [mode = 1] [MiB a rank = 64]
  *
- * store: store of a whole member and commit_barrier, mode 1 or 5 (sets of 4); the slowest rank counts, best
- * of the repetitions. The floor is the same bytes with buffers that exist already: mode 1 a copy beside
- * one exchange, mode 5 a copy, an exchange in the set and XOR; and the memory held afterwards beyond the user's own.
+ * store: store of a whole member and commit_barrier, mode 1 or 5; 6 is Stanchion's policy of Reed-Solomon codes, k = 2. The
+ * slowest rank counts, best of the repetitions. The floor is the same bytes with buffers that exist already: mode 1 a copy beside
+ * one exchange, modes 5 and 6 a copy, an exchange in the set and XOR; and the memory held afterwards beyond the user's own.
  * overlap: how much of a store is hidden when an istore goes on while this rank waits for something else as
  * long as the store takes, asking Fenix_Data_test now and then: of the whole store, and of what is left of it
  * when istore returns, which has copied the data by then.
@@ -23,11 +23,12 @@
 #include <mpi.h>
 #include <fenix.h>
 
-enum { GROUP = 1, MEMBER = 10, SET = 4, WARM_UP = 2 };
+enum { GROUP = 1, MEMBER = 10, WARM_UP = 2, RS_POLICY = 114 /* STANCHION_FENIX_POLICY_RS */ };
 
 static MPI_Comm world;
 static int rank, ranks;
 static long count; /* doubles a rank */
+static int set_size = 4;
 static double* data;
 
 static double slowest(double mine)
@@ -83,13 +84,13 @@ static void floor_of_copy(void)
 
 static void floor_of_parity(void)
 {
-  long chunk = count / (SET - 1);
-  int first = rank / SET * SET, position = rank % SET;
+  long chunk = count / (set_size - 1);
+  int first = rank / set_size * set_size, position = rank % set_size;
   uint64_t *parity = (uint64_t*)other, *came = (uint64_t*)(other + chunk);
   memcpy(own, data, count * sizeof *own);
   memset(parity, 0, chunk * sizeof *parity);
-  for (int distance = 1; distance < SET; distance++) {
-    int to = (position + distance) % SET, from = (position + SET - distance) % SET;
+  for (int distance = 1; distance < set_size; distance++) {
+    int to = (position + distance) % set_size, from = (position + set_size - distance) % set_size;
     double* mine = own + (to < position ? to : to - 1) * chunk;
     MPI_Sendrecv(mine, (int)chunk, MPI_DOUBLE, first + to, 2, came, (int)chunk, MPI_DOUBLE, first + from, 2, world, MPI_STATUS_IGNORE);
     for (long i = 0; i < chunk; i++) parity[i] ^= came[i];
@@ -128,8 +129,10 @@ static double best_of(int repetitions, void (*run)(void))
 
 static void create_group(int mode)
 {
-  int policy[3] = { mode, 1, SET }, flag;
-  if (Fenix_Data_group_create(GROUP, world, 0, 0, FENIX_DATA_POLICY_IN_MEMORY_RAID, policy, &flag)) wrong("group_create");
+  int raid[3] = { mode, 1, set_size }, rs[3] = { 1, set_size, 2 }, flag;
+  int code = mode == 6 ? Fenix_Data_group_create(GROUP, world, 0, 0, RS_POLICY, rs, &flag)
+                       : Fenix_Data_group_create(GROUP, world, 0, 0, FENIX_DATA_POLICY_IN_MEMORY_RAID, raid, &flag);
+  if (code) wrong("group_create");
 }
 
 static void create_member(void)
@@ -238,6 +241,7 @@ int main(int argc, char** argv)
   int recover = !strcmp(what, "recover"), mode = argc > 2 ? atoi(argv[2]) : 1;
   long mebibytes = argc > 3 ? atol(argv[3]) : 64;
   int repetitions = argc > 4 ? atoi(argv[4]) : 10;
+  if (argc > 5) set_size = atoi(argv[5]);
 
   MPI_Init(&argc, &argv);
   count = mebibytes * 1048576 / sizeof *data;
