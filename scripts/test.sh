@@ -168,10 +168,12 @@ test_mpi() {
   fi
 }
 
-# Only what has to do with PIO.
+# Only what has to do with PIO. A cargo directory of its own: the install tests in front build the other interface in the shared
+# one, and the archive that both would make there has one name.
 build_ncar() {
   local targets
-  configure_mpi ncar $main -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0
+  configure_mpi ncar $main -DSTANCHION_PIO_ABI=ncar -DCMAKE_C_FLAGS_RELEASE=-O0 -DSTANCHION_CARGO_DIR="$work/cargo/ncar"
+  start_from "$work/$main" "$work/ncar"
   targets=$(cmake --build "$work/ncar" --target help | sed -nE 's/^\.\.\. ((pio|stanchion|example_darray|waiting)[a-z_-]*|(kvtree|redset)(_base)?|rankstr|fenix|other_mpi)$/\1/p')
   cmake --build "$work/ncar" -j "$jobs" --target $targets
 }
