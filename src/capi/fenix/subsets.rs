@@ -53,11 +53,11 @@ pub extern "C" fn Fenix_Data_subset_createv(
         }
         let offsets = |array: OutArray<c_int>| {
             // SAFETY: the header says that both arrays have `num_blocks` numbers.
-            let offsets = unsafe { array.as_array().slice(count) }.unwrap_or_default();
-            offsets.iter().map(|offset| i64::from(*offset)).collect()
+            let offsets = unsafe { array.as_array().slice(count) };
+            let offsets = offsets.ok_or(Error::SubsetBlocks(num_blocks.into()))?;
+            Ok::<Vec<_>, Error>(offsets.iter().map(|offset| i64::from(*offset)).collect())
         };
-        let (starts, ends): (Vec<_>, Vec<_>) =
-            (offsets(array_start_offsets), offsets(array_end_offsets));
+        let (starts, ends) = (offsets(array_start_offsets)?, offsets(array_end_offsets)?);
         let bounds: Vec<_> = starts.into_iter().zip(ends).collect();
         hand_out(&Subset::blocks(&bounds)?, subset_specifier)
     })

@@ -291,7 +291,7 @@ pub extern "C" fn fd_repair_map(
         let (layout, failed) = (layout_of(layout)?, domains(failed, n)?);
         let count = (layout.units().data + layout.units().parity) as usize;
         // SAFETY: the header says that there is an entry for each data and parity unit.
-        let slots = unsafe { slots.slice(count) }.unwrap_or_default();
+        let slots = unsafe { slots.slice(count) }.ok_or(Error::Null("slots"))?;
         let left = layout.repair(file.into(), group, &failed, slots)?;
         Ok((left > 0).into())
     })

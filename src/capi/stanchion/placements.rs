@@ -106,12 +106,9 @@ fn text<'a>(text: Text<'a>, what: &'static str) -> Result<&'a str> {
 }
 
 fn texts<'a>(given: Array<'a, Text<'a>>, count: usize, what: &'static str) -> Result<Vec<&'a str>> {
-    if given.is_null() && count > 0 {
-        return Err(Error::Null(what));
-    }
     check_memory(count)?;
     // SAFETY: the header says that there are `count` strings.
-    let given = unsafe { given.slice(count) }.unwrap_or_default();
+    let given = unsafe { given.slice(count) }.ok_or(Error::Null(what))?;
     given.iter().map(|one| text(*one, what)).collect()
 }
 
