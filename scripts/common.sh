@@ -77,6 +77,7 @@ start_from() {
   from=$(cargo_directory "$1")
   to=$(cargo_directory "$2")
   if [ -d "$to" ] || ! [ -d "$from" ]; then return; fi
+  mkdir -p "$(dirname "$to")"
   cp -a "$from" "$to"
   CARGO_TARGET_DIR=$to cargo clean --quiet --profile ci -p mpi-sys -p stanchion
 }
