@@ -17,6 +17,7 @@ mod group;
 mod info;
 mod keyval;
 mod matched;
+mod patience;
 pub(super) mod registry;
 mod requests;
 mod sparse;

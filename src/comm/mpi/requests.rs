@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mpi_sys::{self as ffi, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
 
 use super::failure::CallSite;
+use super::patience::Patience;
 use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, is_running, no_status};
 use crate::comm::{Buffer, Error, Result, Tag, Underway};
 
@@ -263,10 +264,13 @@ impl Request {
     }
 
     fn wait(&mut self) -> Result<()> {
-        let mut status = no_status();
-        // SAFETY: the request is active and its buffer still lent to the transfer.
-        let code = unsafe { ffi::MPI_Wait(&mut self.handle, &mut status) };
-        self.judge(code, &status)
+        let mut patience = Patience::new();
+        loop {
+            match self.test() {
+                Some(ended) => return ended,
+                None => patience.pause(),
+            }
+        }
     }
 
     /// `None` while it is under way.
