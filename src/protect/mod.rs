@@ -12,6 +12,7 @@
 //! and the caller tells the other ranks when they agree on the result.
 #![forbid(unsafe_code)]
 
+mod balance;
 mod combine;
 pub(crate) mod generation;
 mod layout;

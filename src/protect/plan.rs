@@ -4,6 +4,7 @@
 //! with coefficients, and yields chunks of other ranks. All ranks derive the same flows from the same knowledge: the
 //! scheme, the length of each rank's data, and what each rank still has.
 
+use super::balance::assign_workers;
 use super::layout::{Role, Stripes};
 use super::{Error, Result, Scheme};
 use crate::erasure::{gf, matrix};
@@ -57,7 +58,7 @@ pub(crate) enum Workers {
     /// Each target computes its own bytes: nothing has to be sent on.
     AtTargets,
     /// These ranks, block by block in turn, compute for all targets. A source is sent to one rank instead of every
-    /// target, and the work of a few targets is spread over the others.
+    /// target, and the work is spread ([`assign_workers`]).
     InTurn(Vec<usize>),
 }
 
@@ -102,6 +103,8 @@ impl Have {
 pub(crate) struct Geometry {
     /// Bytes of data of each rank.
     lengths: Vec<u64>,
+    /// The node of each rank, numbered from 0.
+    nodes: Vec<usize>,
     kind: Arrangement,
 }
 
@@ -137,11 +140,22 @@ impl Geometry {
                     .ok_or(Error::Broken("the coding matrix has no inverse"))?,
             },
         };
-        let geometry = Geometry { lengths, kind };
+        let nodes = (0..ranks).collect();
+        let geometry = Geometry {
+            lengths,
+            nodes,
+            kind,
+        };
         match (0..ranks).all(|rank| geometry.is_possible(rank)) {
             true => Ok(geometry),
             false => Err(Error::TooLong),
         }
+    }
+
+    /// On these nodes; without them, every rank has a node, hence a link, of its own.
+    pub(crate) fn on_nodes(mut self, nodes: &[usize]) -> Geometry {
+        self.nodes = nodes.to_vec();
+        self
     }
 
     /// Whether no stream of the rank is longer than a file can be.
@@ -257,10 +271,7 @@ impl Geometry {
             }
         }
         flows.retain(|flow| flow.length() > 0);
-        // With one parity chunk in each stripe, every rank is the target of one flow: the work is spread already.
-        if stripes.k == 1 && have.iter().all(|have| *have == Have::DATA) {
-            at_targets(&mut flows);
-        }
+        assign_workers(&mut flows, &self.nodes);
         Ok(Some(flows))
     }
 }
@@ -337,7 +348,7 @@ impl<'a> Stripe<'a> {
             sources: sources.iter().map(|&rank| self.chunk(rank)).collect(),
             targets: targets.map(|&rank| self.chunk(rank)).collect(),
             rows,
-            workers: Workers::InTurn(sources),
+            workers: Workers::AtTargets,
         }))
     }
 

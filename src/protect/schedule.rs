@@ -48,7 +48,7 @@ impl Cut {
 
     /// Which of some ranks computes this block.
     pub(super) fn worker(&self, ranks: &[usize]) -> usize {
-        ranks[(self.index + self.flow) % ranks.len()]
+        ranks[self.index % ranks.len()]
     }
 }
 
@@ -137,8 +137,11 @@ pub(crate) fn passing_blocks(flows: &[Flow], limits: Limits, rank: usize) -> (us
         .unwrap_or(0);
     let block = limits.block.unwrap_or(longest).clamp(1, longest.max(1));
     let steps = usize::try_from(longest.div_ceil(block)).unwrap_or(usize::MAX);
-    // Workers take turns, so that steps repeat after as many as there are sources.
-    let turns = flows.iter().map(|flow| flow.sources.len()).max();
+    let turns = flows.iter().map(|flow| match &flow.workers {
+        Workers::AtTargets => 1,
+        Workers::InTurn(ranks) => ranks.len(),
+    });
+    let turns = turns.max();
     let passing = (0..steps.min(turns.unwrap_or(0))).filter_map(|index| {
         let blocks = blocks_of_ranks(flows, index);
         blocks.get(rank).map(|blocks| blocks.passing)
@@ -168,7 +171,7 @@ struct HeldBlocks {
 fn blocks_of_ranks(flows: &[Flow], index: usize) -> Vec<HeldBlocks> {
     let mut blocks = vec![HeldBlocks::default(); ranks_of(flows)];
     chunks_of(flows).for_each(|chunk| blocks[chunk.rank].own += 1);
-    for (number, flow) in flows.iter().enumerate() {
+    for flow in flows {
         let sources = flow.sources.len();
         match &flow.workers {
             Workers::AtTargets if flow.is_copy() => {}
@@ -177,7 +180,7 @@ fn blocks_of_ranks(flows: &[Flow], index: usize) -> Vec<HeldBlocks> {
                 targets.for_each(|target| blocks[target.rank].passing += sources);
             }
             Workers::InTurn(workers) => {
-                let worker = workers[(index + number) % workers.len()];
+                let worker = workers[index % workers.len()];
                 blocks[worker].passing += sources - 1 + flow.targets.len();
             }
         }
@@ -185,7 +188,7 @@ fn blocks_of_ranks(flows: &[Flow], index: usize) -> Vec<HeldBlocks> {
     blocks
 }
 
-/// One more than the highest rank that takes part. Workers are sources.
+/// One more than the highest rank that takes part. Workers are sources or targets.
 fn ranks_of(flows: &[Flow]) -> usize {
     let ranks = chunks_of(flows).map(|chunk| chunk.rank + 1);
     ranks.max().unwrap_or(0)

@@ -7,6 +7,7 @@ mod failure_groups;
 pub(crate) mod placed;
 mod separation;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use failure_groups::{by_failure_group, number_sets, part, part_in_order};
@@ -14,6 +15,7 @@ pub(crate) use separation::{Spacing, pair};
 
 use super::{Error, Geometry, Result, Scheme};
 use crate::comm::{self, Buffer, Comm, Tag, Underway};
+use crate::wire::gather_u64;
 
 /// The ranks of a set by their positions in it, which order stripes and copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,12 +151,20 @@ impl<C: Comm> Exchange<C> {
     }
 }
 
-/// Whether all ranks of a communicator run on one node.
+/// The node of each rank of a communicator, numbered from 0 in the order of the ranks.
 ///
 /// # Collective
 /// Called by all ranks of `comm`.
-pub(crate) fn on_one_node<C: Comm>(comm: &C) -> comm::Result<bool> {
-    comm::is_same(comm, &[comm.node()])
+pub(crate) fn nodes<C: Comm>(comm: &C) -> comm::Result<Vec<usize>> {
+    let mut known = HashMap::new();
+    let number = |node| {
+        let next = known.len();
+        *known.entry(node).or_insert(next)
+    };
+    Ok(gather_u64(comm, comm.node())?
+        .into_iter()
+        .map(number)
+        .collect())
 }
 
 #[cfg(test)]

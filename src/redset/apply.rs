@@ -96,7 +96,7 @@ fn write_redundancy<C: Comm>(
     let rank = info.descriptor.rank;
     let checksums = info.generation.is_some();
     let (bytes, access) = access::gather(comm, info.bytes(), Access::of(&info.files))?;
-    let geometry = Geometry::new(info.descriptor.scheme, bytes)?;
+    let geometry = Geometry::new(info.descriptor.scheme, bytes)?.on_nodes(&set.nodes);
     let lengths = geometry.redundancy(rank);
     let mut header = Header {
         rank,

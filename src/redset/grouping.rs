@@ -5,9 +5,7 @@ use super::{Descriptor, Error, Neighbour, Peers, Redset, Result, Scheme, agree};
 use crate::comm::{Comm, Tag};
 use crate::failure_domain::{Placement, topology};
 use crate::protect::Set;
-use crate::protect::set::{
-    by_failure_group, number_sets, on_one_node, part, part_in_order, placed,
-};
+use crate::protect::set::{by_failure_group, nodes, number_sets, part, part_in_order, placed};
 use crate::wire::gather_u64;
 
 const TAG: Tag = 0x7273;
@@ -95,7 +93,7 @@ impl<C: Comm> Redset<C> {
         let map: Vec<_> = map.into_iter().map(|rank| rank as usize).collect();
         let (left, right) = neighbours(&comm, &map)?;
         let peers = Peers {
-            on_one_node: on_one_node(&comm)?,
+            nodes: nodes(&comm)?,
             set,
             comm,
             map,

@@ -88,7 +88,7 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         let infos = agree(comm, infos(comm, &survey.info))?;
         let access = Access::of(&survey.info.files);
         let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
-        let geometry = Geometry::new(descriptor.scheme, bytes)?;
+        let geometry = Geometry::new(descriptor.scheme, bytes)?.on_nodes(&set.nodes);
         check_chunks(geometry.chunk(), survey.chunk)?;
         let found = survey.header.as_ref();
         let lengths = geometry.redundancy(descriptor.rank);

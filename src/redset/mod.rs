@@ -145,8 +145,8 @@ pub struct Redset<C: Comm> {
 pub struct Peers<C: Comm> {
     comm: C,
     set: Set,
-    /// Whether all of them run on one node.
-    on_one_node: bool,
+    /// The node of each, numbered from 0.
+    nodes: Vec<usize>,
     /// Rank in the parent communicator of each rank of the set.
     pub map: Vec<usize>,
     pub left: Neighbour,
@@ -269,7 +269,8 @@ impl<C: Comm> Peers<C> {
     /// transport at once, a failed write after all ranks are done.
     fn carry_out(&self, flows: Vec<Flow>, limits: Limits, member: &mut MemberFiles) -> Result<()> {
         let budget = limits.budget.unwrap_or(u64::MAX);
-        let is_near = self.on_one_node && limits.near && !flows.is_empty();
+        let on_one_node = self.nodes.iter().all(|node| *node == 0);
+        let is_near = on_one_node && limits.near && !flows.is_empty();
         if is_near && near::run(&self.comm, &flows, budget, member)? {
             return Ok(());
         }

@@ -160,7 +160,7 @@ impl FoundSet {
         Peers {
             left: neighbour((rank + ranks - 1) % ranks),
             right: neighbour((rank + 1) % ranks),
-            on_one_node: true,
+            nodes: vec![0; ranks],
             set: Set::whole(&comm, self.infos[&rank].0.descriptor.scheme),
             comm,
             map,
