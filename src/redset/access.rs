@@ -8,7 +8,9 @@ use std::os::fd::OwnedFd;
 use super::Result;
 use super::header::FileRecord;
 use crate::comm::Comm;
-use crate::storage::place::{FileAttributes, Owner, Place, give_to, process_owner, without_group};
+use crate::storage::names::{
+    FileAttributes, FileName, Owner, give_to, process_owner, without_group,
+};
 
 /// The permissions that all of some files grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +55,7 @@ impl Access {
     }
 
     /// Creates a redundancy file. It never has, not even for a moment, more permissions than each file in it.
-    pub(super) fn create(self, place: &Place, owner: Option<Owner>) -> Result<OwnedFd> {
+    pub(super) fn create(self, place: &FileName, owner: Option<Owner>) -> Result<OwnedFd> {
         let fd = match self.group {
             Some(group) => place.create_for_group(self.permissions, group)?,
             None => place.create(self.permissions)?,
@@ -120,7 +122,7 @@ pub(super) fn inherited(recorded: &FileAttributes, heir: Option<Owner>) -> FileA
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::place::attributes;
+    use crate::storage::names::attributes;
 
     fn access(permissions: u32, group: u32) -> Access {
         Access {
@@ -148,7 +150,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = process_owner().unwrap();
         let mode = |access: Access| {
-            let place = Place::from(dir.path().join("file"));
+            let place = FileName::from(dir.path().join("file"));
             access.create(&place, None).unwrap();
             attributes(place.path()).unwrap().unwrap().mode & 0o777
         };

@@ -17,7 +17,7 @@ use super::{Config, Descriptor, Error, Peers, Redset, Result, agree, commit, des
 use crate::comm::Comm;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Part};
-use crate::storage::place::attributes;
+use crate::storage::names::attributes;
 
 pub(super) fn apply<C: Comm>(redset: &Redset<C>, files: &[PathBuf], name: &OsStr) -> Result<()> {
     let (descriptor, set) = redset.ready()?;

@@ -15,7 +15,7 @@ use super::descriptors::noted;
 use super::{Error, Result, agree, names};
 use crate::comm::{Comm, Op};
 use crate::protect::generation::Generation;
-use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::storage::names::{attributes, remove, rename, sync_parent};
 use crate::wire::{gather, put, take};
 
 /// Gives the files, which were written as `.part`, their final names, or removes them all if a rank has

@@ -18,7 +18,7 @@ use crate::kvtree::{self, Tree, TreeRef, exchange};
 use crate::log;
 use crate::protect::generation::{Generation, NewestApply, newest};
 use crate::storage::file::{open_read, sync, write_full};
-use crate::storage::place::create;
+use crate::storage::names::create;
 use crate::wire::{gather, put, take};
 
 /// A descriptor and the generation of the apply that wrote it.

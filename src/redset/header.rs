@@ -21,7 +21,7 @@ use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
 use crate::protect::generation::{Generation, HeaderClaim};
 use crate::protect::sums::joined;
-use crate::storage::place::{FileAttributes, Owner, Place, Time, owner_of};
+use crate::storage::names::{FileAttributes, FileName, Owner, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -294,7 +294,7 @@ impl Header {
     }
 
     /// As [`Header::read`].
-    pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
+    pub(super) fn read_at(place: &FileName) -> Result<Option<(Header, u64)>> {
         let Some(fd) = opened(place)? else {
             return Ok(None);
         };
@@ -460,7 +460,7 @@ fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, RankInfo>, path: &Path) -> Re
 }
 
 /// `None` if there is no file.
-fn opened(place: &Place) -> Result<Option<OwnedFd>> {
+fn opened(place: &FileName) -> Result<Option<OwnedFd>> {
     match place.open_read() {
         Err(error) if error.is_absent() => Ok(None),
         outcome => Ok(Some(outcome?)),

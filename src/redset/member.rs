@@ -17,7 +17,7 @@ use crate::protect::sums::{Sum, Sums};
 use crate::protect::{Part, Streams};
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
-use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
+use crate::storage::names::{FileId, FileName, Owner, file_id, set_attributes};
 
 /// Bytes per read where data are only checksummed; fewer if memory is scarce.
 const BLOCK: usize = 256 << 10;
@@ -124,7 +124,7 @@ pub(super) struct DataStream {
 struct StreamFile {
     record: FileRecord,
     /// Its present path, which may differ from the recorded one.
-    place: Place,
+    place: FileName,
     range: Range<u64>,
     state: FileState,
 }
@@ -135,13 +135,13 @@ enum FileState {
     /// To be written; not created yet.
     Lost,
     /// Being written beside its place.
-    Begun(Identity),
+    Begun(FileId),
 }
 
 impl DataStream {
-    pub(super) fn new(files: Vec<(FileRecord, Place)>, checksums: bool) -> DataStream {
+    pub(super) fn new(files: Vec<(FileRecord, FileName)>, checksums: bool) -> DataStream {
         let mut length = 0;
-        let file = |(record, place): (FileRecord, Place)| {
+        let file = |(record, place): (FileRecord, FileName)| {
             let start = length;
             length += record.attributes.size;
             StreamFile {
@@ -190,7 +190,7 @@ impl DataStream {
                 length: file.range.end - file.range.start,
                 offset: 0,
                 is_new,
-                file: place.identity()?,
+                file: place.id()?,
                 path: absolute(&place),
             });
         }
@@ -336,7 +336,7 @@ impl StreamFile {
             FileState::Begun(created) => place.open_again(created)?,
             _ => place.create(0o600)?,
         };
-        self.state = FileState::Begun(identity(&fd)?);
+        self.state = FileState::Begun(file_id(&fd)?);
         Ok(BlockFile::growing(fd, self.range.end - self.range.start))
     }
 
@@ -345,7 +345,7 @@ impl StreamFile {
     }
 }
 
-pub(super) fn bad(place: &Place, what: impl ToString) -> Error {
+pub(super) fn bad(place: &FileName, what: impl ToString) -> Error {
     Error::BadFile {
         path: place.path().to_owned(),
         what: what.to_string(),
@@ -353,13 +353,13 @@ pub(super) fn bad(place: &Place, what: impl ToString) -> Error {
 }
 
 /// Where a file is written until it is complete.
-fn beside(place: &Place) -> Place {
+fn beside(place: &FileName) -> FileName {
     place.with_suffix(".stanchion-part")
 }
 
-pub(super) fn absolute(place: &Place) -> PathBuf {
-    let way = place.way();
-    std::path::absolute(&way).unwrap_or(way)
+pub(super) fn absolute(place: &FileName) -> PathBuf {
+    let path = place.system_path();
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 pub(super) fn in_blocks(

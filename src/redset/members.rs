@@ -20,18 +20,18 @@ use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Have, Limits, Part};
-use crate::storage::place::{Owner, Place, rename, sync_parent};
+use crate::storage::names::{FileName, Owner, rename, sync_parent};
 use crate::wire::gather_u64;
 
 /// Longest text about one rank's losses in an error message.
 const ACCOUNT: usize = 512;
 
 /// Gives the present place of a file that was recorded with this path.
-pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<Place> + 'a>;
+pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<FileName> + 'a>;
 
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
-    pub(super) redundancy: Place,
+    pub(super) redundancy: FileName,
     pub(super) of_original: Relocation<'a>,
     /// The owner of rebuilt files, if not their recorded owners.
     pub(super) heir: Option<Owner>,
@@ -58,12 +58,12 @@ pub(super) struct SurveyedSet<'a, C: Comm> {
     /// Length of the header in the file, and its checksums.
     found_length: u64,
     found_checksums: Vec<u32>,
-    redundancy: Place,
+    redundancy: FileName,
     /// Who may read it.
     access: Access,
     heir: Option<Owner>,
     /// This rank's files and where they are now.
-    files: Vec<(FileRecord, Place)>,
+    files: Vec<(FileRecord, FileName)>,
     geometry: Geometry,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
@@ -357,12 +357,12 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             let read = member.redundancy.read_rest().map(|()| true);
             self.judge_redundancy(read, &mut member);
         }
-        let state = |place: &Place, checked: bool| {
+        let state = |place: &FileName, checked: bool| {
             let path = place.path().to_owned();
             let state = match (self.account.get(&path), checked) {
-                (Some(wrong), _) => State::Bad(wrong.clone()),
-                (None, true) => State::Good,
-                (None, false) => State::Unchecked,
+                (Some(wrong), _) => FileVerdict::Bad(wrong.clone()),
+                (None, true) => FileVerdict::Good,
+                (None, false) => FileVerdict::Unchecked,
             };
             (path, state)
         };
@@ -380,12 +380,12 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
 
 /// The state of everything that a rank has.
 pub(super) struct Scrubbed {
-    pub(super) files: Vec<(PathBuf, State)>,
-    pub(super) redundancy: Vec<(PathBuf, State)>,
+    pub(super) files: Vec<(PathBuf, FileVerdict)>,
+    pub(super) redundancy: Vec<(PathBuf, FileVerdict)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FileVerdict {
     Good,
     /// It exists, but has no checksum.
     Unchecked,
@@ -400,7 +400,7 @@ pub(super) struct Repair {
     /// The apply that the set is completed to, if its headers name one.
     pub(super) generation: Option<Generation>,
     member: MemberFiles,
-    redundancy: Option<Place>,
+    redundancy: Option<FileName>,
 }
 
 impl Repair {

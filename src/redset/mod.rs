@@ -36,7 +36,7 @@ use crate::comm::{self, Comm, FromPeer, Tag, agree};
 use crate::failure_domain::placement::{self, Placement};
 use crate::protect::set::placed;
 use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
-use crate::storage::place::remove;
+use crate::storage::names::remove;
 use crate::{kvtree, rankstr, storage};
 
 use member::MemberFiles;

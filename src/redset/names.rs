@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{Descriptor, Scheme};
-use crate::storage::place::Place;
+use crate::storage::names::FileName;
 
 const PART: &str = ".part";
 const SINGLE: &str = "single";
@@ -89,7 +89,7 @@ pub(super) fn part(file: &Path) -> PathBuf {
 }
 
 /// As [`part`].
-pub(super) fn part_of(file: &Place) -> Place {
+pub(super) fn part_of(file: &FileName) -> FileName {
     file.with_suffix(PART)
 }
 

@@ -13,13 +13,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub use super::members::State;
+pub use super::members::FileVerdict;
 use super::members::{Location, SurveyedSet};
 use super::{Config, Descriptor, Error, Peers, Result, Scheme, agree, names};
 use crate::comm::local::{self, LocalComm};
 use crate::kvtree::TreeRef;
-use crate::storage::below::Below;
-use crate::storage::place::Place;
+use crate::storage::confined::ConfinedDirectory;
+use crate::storage::names::FileName;
 
 pub use applied::{Applied, SetFiles, applied};
 use found::FoundSet;
@@ -52,7 +52,7 @@ impl SchemeKind {
 pub struct Finding {
     pub world_rank: usize,
     pub path: PathBuf,
-    pub state: State,
+    pub state: FileVerdict,
 }
 
 /// Reads all files of a set and its redundancy, and compares them with their checksums. Nothing is changed.
@@ -129,8 +129,8 @@ pub fn files_outside(set: &SetFiles, directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn outside(found: &FoundSet, directory: &Path) -> Result<Vec<PathBuf>> {
-    let below = Below::open(directory)?;
-    let outside = found.originals().filter(|path| !below.contains(path));
+    let confined = ConfinedDirectory::open(directory)?;
+    let outside = found.originals().filter(|path| !confined.contains(path));
     Ok(outside.cloned().collect())
 }
 
@@ -151,9 +151,9 @@ fn repair(found: &FoundSet, places: &FilePlaces) -> Result<()> {
 struct FilePlaces<'a> {
     prefix: &'a OsStr,
     /// Of each original file; `None` if they are where they were.
-    originals: Option<HashMap<PathBuf, Place>>,
+    originals: Option<HashMap<PathBuf, FileName>>,
     /// Of each redundancy file that is not where its name says.
-    redundancy: HashMap<PathBuf, Place>,
+    redundancy: HashMap<PathBuf, FileName>,
     /// Why an original file has no place.
     unknown: &'static str,
 }
@@ -183,19 +183,19 @@ impl FilePlaces<'_> {
 
     /// Holds the directories of all files open, so that they cannot be exchanged after the check.
     fn below<'a>(prefix: &'a OsStr, found: &FoundSet, directory: &Path) -> Result<FilePlaces<'a>> {
-        let mut below = Below::open(directory)?;
+        let mut confined = ConfinedDirectory::open(directory)?;
         let mut originals = HashMap::new();
         for path in found.originals() {
-            let place = below.place(path)?;
-            originals.extend(place.map(|place| (path.clone(), place)));
+            let file = confined.file_name(path)?;
+            originals.extend(file.map(|file| (path.clone(), file)));
         }
         let (directory, _) = applied::split(prefix);
-        let mut below = Below::open(directory)?;
+        let mut confined = ConfinedDirectory::open(directory)?;
         let mut redundancy = HashMap::new();
         for descriptor in found.descriptors() {
             let path = found.redundancy_file(descriptor, prefix);
-            let place = below.place(&path)?;
-            redundancy.extend(place.map(|place| (path, place)));
+            let file = confined.file_name(&path)?;
+            redundancy.extend(file.map(|file| (path, file)));
         }
         Ok(FilePlaces {
             prefix,
@@ -205,7 +205,7 @@ impl FilePlaces<'_> {
         })
     }
 
-    fn of_original(&self, path: &Path) -> Result<Place> {
+    fn of_original(&self, path: &Path) -> Result<FileName> {
         let Some(places) = &self.originals else {
             return Ok(path.to_owned().into());
         };
@@ -215,8 +215,8 @@ impl FilePlaces<'_> {
         })
     }
 
-    fn of_redundancy(&self, path: PathBuf) -> Place {
-        let place = self.redundancy.get(&path).cloned();
-        place.unwrap_or_else(|| path.into())
+    fn of_redundancy(&self, path: PathBuf) -> FileName {
+        let moved = self.redundancy.get(&path).cloned();
+        moved.unwrap_or_else(|| path.into())
     }
 }

@@ -16,7 +16,7 @@ use super::{Config, Descriptor, Error, Redset, Result};
 use super::{agree, commit, descriptors, grouping, names};
 use crate::comm::Comm;
 use crate::protect::generation::{Generation, Standing};
-use crate::storage::place::remove;
+use crate::storage::names::remove;
 use crate::wire::any;
 
 pub(super) fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Result<()>)> {

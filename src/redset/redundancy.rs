@@ -7,11 +7,11 @@ use crate::protect::near::{Extent, StreamExtents};
 use crate::protect::sums::Sums;
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
-use crate::storage::place::{Owner, Place};
+use crate::storage::names::{FileName, Owner};
 
 /// The redundancy that a rank holds, in a file behind a header of `header` bytes.
 pub(super) struct RedundancyStream {
-    place: Place,
+    place: FileName,
     header: u64,
     /// Lengths of the parity chunks or copies in it.
     pieces: Vec<u64>,
@@ -24,7 +24,7 @@ pub(super) struct RedundancyStream {
 impl RedundancyStream {
     /// To be read or, after [`RedundancyStream::begin`], written.
     pub(super) fn new(
-        place: Place,
+        place: FileName,
         header: u64,
         pieces: Vec<u64>,
         checksums: bool,
@@ -54,7 +54,7 @@ impl RedundancyStream {
     }
 
     pub(super) fn extents(&self) -> Result<StreamExtents> {
-        let (file, path) = (self.place.identity()?, absolute(&self.place));
+        let (file, path) = (self.place.id()?, absolute(&self.place));
         let mut length = 0;
         let extent = |piece: &u64| {
             let start = length;

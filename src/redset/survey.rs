@@ -11,7 +11,7 @@ use super::{Descriptor, Error, Result, Scheme, agree};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack;
 use crate::protect::generation::{self, Generation, HeaderClaim, NewestApply};
-use crate::storage::place::Place;
+use crate::storage::names::FileName;
 use crate::wire::{gather, put, take};
 
 const TAG: Tag = 0x6d62;
@@ -27,7 +27,7 @@ pub(super) struct Survey {
     pub(super) chunk: u64,
     pub(super) info: RankInfo,
     /// This rank's files and where they are now.
-    pub(super) files: Vec<(FileRecord, Place)>,
+    pub(super) files: Vec<(FileRecord, FileName)>,
 }
 
 impl Survey {
@@ -183,7 +183,7 @@ fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
     }
 }
 
-fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, Place)>> {
+fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, FileName)>> {
     let place = |file: &FileRecord| Ok((file.clone(), (location.of_original)(&file.path)?));
     info.files.iter().map(place).collect()
 }

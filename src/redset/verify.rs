@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::members::{Location, Scrubbed, State, SurveyedSet};
+use super::members::{FileVerdict, Location, Scrubbed, SurveyedSet};
 use super::recover::{descriptor_state, find_sets, one_generation};
 use super::sharing::unpack;
 use super::{Error, Peers, Result, agree, grouping, names};
@@ -31,8 +31,8 @@ pub(super) fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(Tree, Result<()
     let mut scrubbed = members.scrub();
     let descriptor_file = names::descriptor_file(name, descriptor.world_rank);
     let state = match descriptor_state(&descriptor_file, descriptor, generation) {
-        Ok(()) => State::Good,
-        Err(wrong) => State::Bad(wrong),
+        Ok(()) => FileVerdict::Good,
+        Err(wrong) => FileVerdict::Bad(wrong),
     };
     scrubbed.redundancy.push((descriptor_file, state));
     let verdict = agree(&redset.parent, scrubbed.verdict());
@@ -45,8 +45,8 @@ impl Scrubbed {
     fn verdict(&self) -> Result<()> {
         let mut all = self.files.iter().chain(&self.redundancy);
         let bad = all.find_map(|(path, state)| match state {
-            State::Bad(wrong) => Some((path, wrong)),
-            State::Good | State::Unchecked => None,
+            FileVerdict::Bad(wrong) => Some((path, wrong)),
+            FileVerdict::Good | FileVerdict::Unchecked => None,
         });
         bad.map_or(Ok(()), |(path, wrong)| {
             Err(Error::BadFile {
@@ -72,13 +72,13 @@ impl Scrubbed {
     }
 }
 
-fn note(list: TreeMut, path: &Path, state: &State) {
+fn note(list: TreeMut, path: &Path, state: &FileVerdict) {
     let path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
     let mut entry = list.into_child(&path);
     match state {
-        State::Good => entry.set_str(c"STATE", c"GOOD"),
-        State::Unchecked => entry.set_str(c"STATE", c"UNCHECKED"),
-        State::Bad(wrong) => {
+        FileVerdict::Good => entry.set_str(c"STATE", c"GOOD"),
+        FileVerdict::Unchecked => entry.set_str(c"STATE", c"UNCHECKED"),
+        FileVerdict::Bad(wrong) => {
             entry.set_str(c"STATE", c"BAD");
             let reason = CString::new(wrong.as_str()).unwrap_or_default();
             entry.set_str(c"REASON", &reason);

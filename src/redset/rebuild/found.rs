@@ -16,7 +16,7 @@ use crate::comm::Comm;
 use crate::log;
 use crate::protect::Set;
 use crate::protect::generation;
-use crate::storage::place::Owner;
+use crate::storage::names::Owner;
 
 /// Each rank is a thread, and tells each other rank where its files are.
 const MOST_RANKS: usize = 1024;
