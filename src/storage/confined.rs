@@ -152,7 +152,7 @@ mod tests {
         let mut confined = ConfinedDirectory::open(&root).unwrap();
         let file = confined.file_name(&root.join("a/file")).unwrap().unwrap();
         let part = file.with_suffix(".part");
-        let created = super::super::names::file_id(part.create(0o600).unwrap()).unwrap();
+        let created = super::super::names::inode_id(part.create(0o600).unwrap()).unwrap();
         fs::rename(root.join("a"), root.join("b")).unwrap();
         symlink(&other, root.join("a")).unwrap();
         drop(part.open_again(created).unwrap());

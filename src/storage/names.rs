@@ -114,29 +114,29 @@ fn if_there(stat: Result<Stat, Errno>) -> Result<Option<FileAttributes>, Errno> 
 
 /// Identifies a file on its node, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileId {
+pub struct InodeId {
     pub device: u64,
     pub inode: u64,
 }
 
-impl From<Stat> for FileId {
-    fn from(stat: Stat) -> FileId {
-        FileId {
+impl From<Stat> for InodeId {
+    fn from(stat: Stat) -> InodeId {
+        InodeId {
             device: stat.st_dev,
             inode: stat.st_ino,
         }
     }
 }
 
-/// The id of an open file.
-pub fn file_id(fd: impl AsFd) -> Result<FileId> {
+/// The inode of an open file.
+pub fn inode_id(fd: impl AsFd) -> Result<InodeId> {
     let fd = fd.as_fd();
     let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
     Ok(stat.into())
 }
 
 /// Opens the file at `path` to read it, or to write it as well; `None` if another file has that name now.
-pub fn open_same(path: &Path, meant: FileId, for_writing: bool) -> Result<Option<OwnedFd>> {
+pub fn open_same(path: &Path, meant: InodeId, for_writing: bool) -> Result<Option<OwnedFd>> {
     let flags = match for_writing {
         true => OFlags::RDWR,
         false => OFlags::RDONLY,
@@ -146,7 +146,7 @@ pub fn open_same(path: &Path, meant: FileId, for_writing: bool) -> Result<Option
     let open = || sys::open(path, flags, Mode::empty());
     let fd = patiently(open).map_err(at(Operation::Open, path))?;
     let stat = sys::fstat(&fd).map_err(at(Operation::Stat, path))?;
-    Ok((FileId::from(stat) == meant).then_some(fd))
+    Ok((InodeId::from(stat) == meant).then_some(fd))
 }
 
 /// Gives an open file the permissions, owner and times in `wanted`. The owner stays where this user may not
@@ -317,7 +317,7 @@ impl FileName {
         if_there(stat).map_err(at(Operation::Stat, &self.path))
     }
 
-    pub fn id(&self) -> Result<FileId> {
+    pub fn inode_id(&self) -> Result<InodeId> {
         let path = self.system_path();
         let stat = match self.directory {
             Some(_) => sys::lstat(&path),
@@ -366,7 +366,7 @@ impl FileName {
     }
 
     /// Opens for writing the file that was created here.
-    pub fn open_again(&self, created: FileId) -> Result<OwnedFd> {
+    pub fn open_again(&self, created: InodeId) -> Result<OwnedFd> {
         let opened = self.naming(open_same(&self.system_path(), created, true))?;
         opened.ok_or_else(|| Error::Exchanged(self.path.clone()))
     }

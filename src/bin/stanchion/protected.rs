@@ -71,7 +71,7 @@ pub(super) fn verify(words: Vec<OsString>) -> Result<(), CommandError> {
         let mut is_good = true;
         for finding in &findings {
             let (rank, path) = (finding.world_rank, finding.path.display());
-            match &finding.state {
+            match &finding.verdict {
                 FileVerdict::Good => print(format_args!("good       rank {rank}  {path}\n"))?,
                 FileVerdict::Unchecked => print(format_args!("unchecked  rank {rank}  {path}\n"))?,
                 FileVerdict::Bad(why) => {
@@ -171,7 +171,7 @@ fn dry_run(set: &SetFiles, prefix: &OsStr, options: &RebuildOptions) -> Result<b
     set.kind.ok_or("no scheme protects it")?;
     let findings = rebuild::verify(set, prefix).map_err(|error| error.to_string())?;
     for finding in findings {
-        if let FileVerdict::Bad(why) = finding.state {
+        if let FileVerdict::Bad(why) = finding.verdict {
             let (rank, path) = (finding.world_rank, finding.path.display());
             print(format_args!("would write  rank {rank}  {path}: {why}\n"))?;
         }

@@ -256,7 +256,7 @@ fn offline_a_stale_rank_is_told_and_rebuilt() {
         let set = &applied(&prefix).unwrap().sets[0];
         let bad = verify_offline(set, &prefix).unwrap().into_iter();
         let bad: Vec<_> = bad
-            .filter(|it| it.state != FileVerdict::Good)
+            .filter(|it| it.verdict != FileVerdict::Good)
             .map(|it| it.path)
             .collect();
         assert_eq!(

@@ -12,7 +12,7 @@ use crate::comm::Comm;
 fn bad(prefix: &OsStr) -> Vec<PathBuf> {
     let sets = applied(prefix).unwrap().sets;
     let findings = sets.iter().flat_map(|set| verify(set, prefix).unwrap());
-    let bad = findings.filter(|finding| finding.state != FileVerdict::Good);
+    let bad = findings.filter(|finding| finding.verdict != FileVerdict::Good);
     let mut bad: Vec<_> = bad.map(|finding| finding.path).collect();
     bad.sort();
     bad

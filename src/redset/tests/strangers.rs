@@ -63,7 +63,7 @@ impl Gathered {
         let findings = verify(&self.applied().sets[0], &self.prefix)?;
         let bad = findings
             .into_iter()
-            .filter(|one| matches!(one.state, FileVerdict::Bad(_)));
+            .filter(|one| matches!(one.verdict, FileVerdict::Bad(_)));
         Ok(bad.map(|one| one.path).collect())
     }
 
