@@ -215,13 +215,13 @@ const char *redset_filelist_file(redset_filelist list, int index);
  * One process rebuilds the files of a set, without MPI, from the redundancy files that were found. */
 
 /**
- * Lists the original files of a PARTNER set from its redundancy files, those that were found.
+ * Lists the original files of a PARTNER set, from those of its redundancy files that were found.
  *
  * `groupsize` gets the number of ranks of the set, `groupranks` a malloc'ed array with the rank of each in the parent
  * communicator, for the caller to free.
  *
  * # Returns
- * The list, to be freed with redset_filelist_release; NULL if the files do not tell.
+ * The list, to be freed with redset_filelist_release; NULL if the files do not say which.
  */
 redset_filelist redset_filelist_get_data_partner(int num, const char **files, int *groupsize, int **groupranks);
 

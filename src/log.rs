@@ -16,34 +16,34 @@ use std::sync::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i32)]
-pub enum Level {
+pub enum LogLevel {
     Error = 1,
     Warning = 2,
     Info = 3,
     Debug = 4,
 }
 
-impl Level {
+impl LogLevel {
     /// The level with this number, or the one closest to it.
-    pub fn nearest(number: i32) -> Level {
+    pub fn nearest(number: i32) -> LogLevel {
         match number {
-            ..=1 => Level::Error,
-            2 => Level::Warning,
-            3 => Level::Info,
-            4.. => Level::Debug,
+            ..=1 => LogLevel::Error,
+            2 => LogLevel::Warning,
+            3 => LogLevel::Info,
+            4.. => LogLevel::Debug,
         }
     }
 }
 
 /// Receives every message that passes the level.
-pub type Sink = Box<dyn Fn(Level, &str) + Send + Sync>;
+pub type LogSink = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Above every level: the first message takes the slow path and reads the environment, later ones cost one comparison.
 const UNKNOWN: i32 = i32::MAX;
 static LEVEL: AtomicI32 = AtomicI32::new(UNKNOWN);
 /// Whether the program or its environment has chosen the level; held while the level changes.
 static CHOSEN: Mutex<Option<bool>> = Mutex::new(None);
-static SINK: RwLock<Option<Sink>> = RwLock::new(None);
+static SINK: RwLock<Option<LogSink>> = RwLock::new(None);
 
 pub fn set_level(level: i32) {
     let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
@@ -52,7 +52,7 @@ pub fn set_level(level: i32) {
 }
 
 /// Sets the level for when neither the program nor its environment has chosen one.
-pub fn set_default_level(level: Level) {
+pub fn set_default_level(level: LogLevel) {
     let mut chosen = CHOSEN.lock().unwrap_or_else(|e| e.into_inner());
     if !*chosen.get_or_insert_with(ask_environment) {
         LEVEL.store(level as i32, Ordering::Relaxed);
@@ -82,30 +82,30 @@ fn ask_environment() -> bool {
 }
 
 fn in_range(level: i32) -> i32 {
-    level.clamp(0, Level::Debug as i32)
+    level.clamp(0, LogLevel::Debug as i32)
 }
 
-pub fn set_sink(sink: Option<Sink>) {
+pub fn set_sink(sink: Option<LogSink>) {
     *SINK.write().unwrap_or_else(|e| e.into_inner()) = sink;
 }
 
 /// Whether messages of this level are enabled.
 #[inline]
-pub fn is_on(level: Level) -> bool {
+pub fn is_on(level: LogLevel) -> bool {
     let level = level as i32;
     level <= LEVEL.load(Ordering::Relaxed) && level <= self::level()
 }
 
 /// Formats the text only if the level is enabled.
 #[inline]
-pub fn write(level: Level, text: fmt::Arguments) {
+pub fn write(level: LogLevel, text: fmt::Arguments) {
     if is_on(level) {
         write_wanted(level, text);
     }
 }
 
 #[cold]
-fn write_wanted(level: Level, text: fmt::Arguments) {
+fn write_wanted(level: LogLevel, text: fmt::Arguments) {
     match &*SINK.read().unwrap_or_else(|e| e.into_inner()) {
         Some(sink) => sink(level, &text.to_string()),
         None => to_standard_error(text),
@@ -122,6 +122,6 @@ pub(crate) fn to_standard_error(text: fmt::Arguments) {
 #[macro_export]
 macro_rules! log {
     ($level:ident, $($arg:tt)*) => {
-        $crate::log::write($crate::log::Level::$level, format_args!($($arg)*))
+        $crate::log::write($crate::log::LogLevel::$level, format_args!($($arg)*))
     };
 }

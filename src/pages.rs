@@ -2,14 +2,14 @@
 //! cause one where small ones cause 512.
 #![allow(unsafe_code)]
 
+mod buffer;
 mod file;
-mod room;
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::OnceLock;
 
+pub(crate) use buffer::{PageBuffer, page_buffers};
 pub(crate) use file::HugePages;
-pub(crate) use room::{Room, rooms};
 
 /// 2 MiB, as on x86-64; elsewhere the advice may do nothing.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;

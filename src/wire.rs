@@ -41,9 +41,25 @@ pub(crate) fn bcast_u64<C: Comm>(comm: &C, root: usize, number: u64) -> Result<u
 /// # Collective
 /// Called by all ranks of `comm`.
 pub(crate) fn gather_u64<C: Comm>(comm: &C, number: u64) -> Result<Vec<u64>> {
-    let mut all = vec![0; 8 * comm.size()];
-    comm.allgather(&number.to_le_bytes(), &mut all)?;
-    Ok(numbers(&all).collect())
+    let all = gather_numbers(comm, [number])?;
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// The `N` numbers of each rank.
+///
+/// # Collective
+/// Called by all ranks of `comm`.
+pub(crate) fn gather_numbers<const N: usize, C: Comm>(
+    comm: &C,
+    own: [u64; N],
+) -> Result<Vec<[u64; N]>> {
+    let mut bytes = Vec::new();
+    put(&mut bytes, &own);
+    let mut all = vec![0; bytes.len() * comm.size()];
+    comm.allgather(&bytes, &mut all)?;
+    let mut rest = &all[..];
+    let ranks = 0..comm.size();
+    Ok(ranks.filter_map(|_| take(&mut rest)).collect())
 }
 
 /// The bytes of each rank, of any length.

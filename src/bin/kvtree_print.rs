@@ -3,7 +3,7 @@
 #[path = "stanchion/output.rs"]
 mod output;
 
-use stanchion::kvtree::print::{Mode, lines};
+use stanchion::kvtree::print::{PrintMode, lines};
 use stanchion::kvtree::{Tree, file};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -33,8 +33,8 @@ fn main() -> ExitCode {
         Err(complaint) => return usage(Some(complaint)),
     };
     let mode = match arguments.mode.as_deref().map(OsStrExt::as_bytes) {
-        None | Some(b"tree") => Mode::Tree,
-        Some(b"keyval") => Mode::KeyValue,
+        None | Some(b"tree") => PrintMode::Tree,
+        Some(b"keyval") => PrintMode::KeyValue,
         Some(other) => {
             let other = String::from_utf8_lossy(other);
             return usage(Some(format!("Invalid mode name: `{other}'")));
@@ -122,7 +122,7 @@ fn unknown(word: &[u8]) -> String {
     format!("Unknown option: `{}'", String::from_utf8_lossy(word))
 }
 
-fn show(path: &Path, mode: Mode) -> ExitCode {
+fn show(path: &Path, mode: PrintMode) -> ExitCode {
     let mut tree = Tree::new();
     if let Err(cause) = file::read_file(path, tree.edit()) {
         let path = path.display();

@@ -59,7 +59,7 @@ pub fn not_set(key: Text) {
     let text = key.get().unwrap_or_default();
     let bytes = text.to_bytes_with_nul();
     let is_short = (2..=SHORT + 1).contains(&bytes.len());
-    if !is_short || log::is_on(log::Level::Debug) {
+    if !is_short || log::is_on(log::LogLevel::Debug) {
         return keep_key(text);
     }
     // Copied in place: a copy of the whole array would wait for the bytes that were just stored.

@@ -3,7 +3,7 @@
 use super::boundary::{In, InOut, Out, Text};
 use super::kvtree::{KVTREE_FAILURE, KVTREE_SUCCESS, code, kvtree};
 use super::{error, guard};
-use crate::kvtree::value::Values;
+use crate::kvtree::value::KeyValues;
 use crate::kvtree::{Error, Result, TreeMut};
 use libc::{c_double, c_ulong, c_ulong as uLong};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -23,7 +23,7 @@ fn get<'a, T>(
     hash: In<'a, kvtree>,
     key: Text,
     val: Out<T>,
-    get: impl FnOnce(Values<'a>, &CStr) -> Result<T>,
+    get: impl FnOnce(KeyValues<'a>, &CStr) -> Result<T>,
 ) -> c_int {
     guard(KVTREE_FAILURE, || {
         if hash.is_null() || key.is_null() {
@@ -33,7 +33,7 @@ fn get<'a, T>(
             error::not_set(key);
             return KVTREE_FAILURE;
         };
-        let value = get(Values::of(below), key.get().unwrap_or_default());
+        let value = get(KeyValues::of(below), key.get().unwrap_or_default());
         code(value.and_then(|value| match val.set(value) {
             true => Ok(()),
             false => Err(Error::Null("the value")),
@@ -118,19 +118,19 @@ pub extern "C" fn kvtree_util_get_bytecount(
     key: Text,
     val: Out<c_ulong>,
 ) -> c_int {
-    get(hash, key, val, Values::u64)
+    get(hash, key, val, KeyValues::u64)
 }
 
 /// Gets a CRC-32.
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_util_get_crc32(hash: In<kvtree>, key: Text, val: Out<uLong>) -> c_int {
-    get(hash, key, val, Values::u64)
+    get(hash, key, val, KeyValues::u64)
 }
 
 /// Gets an int: the first value of the key if it has several.
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_util_get_int(hash: In<kvtree>, key: Text, value: Out<c_int>) -> c_int {
-    get(hash, key, value, Values::int)
+    get(hash, key, value, KeyValues::int)
 }
 
 /// Gets an unsigned long.
@@ -140,7 +140,7 @@ pub extern "C" fn kvtree_util_get_unsigned_long(
     key: Text,
     value: Out<c_ulong>,
 ) -> c_int {
-    get(hash, key, value, Values::u64)
+    get(hash, key, value, KeyValues::u64)
 }
 
 /// Gets a string, which stays in the tree.
@@ -158,7 +158,7 @@ pub extern "C" fn kvtree_util_get_str(
 /// Gets a 64-bit integer.
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_util_get_int64(hash: In<kvtree>, key: Text, value: Out<i64>) -> c_int {
-    get(hash, key, value, Values::i64)
+    get(hash, key, value, KeyValues::i64)
 }
 
 /// Gets a double.
@@ -168,7 +168,7 @@ pub extern "C" fn kvtree_util_get_double(
     key: Text,
     value: Out<c_double>,
 ) -> c_int {
-    get(hash, key, value, Values::double)
+    get(hash, key, value, KeyValues::double)
 }
 
 /// Gets an address.

@@ -1,7 +1,7 @@
 //! Buffers of non-blocking messages, which MPI reads or writes while their owner may be moved.
 #![allow(unsafe_code)]
 
-use crate::pages::Room;
+use crate::pages::PageBuffer;
 
 /// Bytes that stay where they are when the buffer itself is moved.
 ///
@@ -13,7 +13,7 @@ pub unsafe trait Buffer: AsRef<[u8]> + AsMut<[u8]> {}
 // SAFETY: a vector's bytes lie in an allocation of their own.
 unsafe impl Buffer for Vec<u8> {}
 // SAFETY: its bytes lie in its slab, which it keeps alive.
-unsafe impl Buffer for Room {}
+unsafe impl Buffer for PageBuffer {}
 // SAFETY: as those of a vector.
 unsafe impl Buffer for Filled {}
 
@@ -76,7 +76,7 @@ mod tests {
         filled.fill(60);
         check(filled);
         check(vec![1, 2, 3]);
-        check(Room::from(vec![1, 2, 3]));
+        check(PageBuffer::from(vec![1, 2, 3]));
     }
 
     #[test]

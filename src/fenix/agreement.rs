@@ -7,6 +7,7 @@ use super::snapshot::SnapshotMark;
 use super::{Error, Policy, Result};
 pub(super) use crate::comm::agree;
 use crate::comm::{Comm, FromPeer, Op};
+use crate::wire::{bcast_u64, put};
 
 impl FromPeer for Error {
     fn from_peer(rank: usize, text: String) -> Error {
@@ -152,20 +153,13 @@ pub(super) fn common<C: Comm>(comm: &C, own: Option<Past<'_>>) -> Result<Common>
 const MARK: usize = 3 * size_of::<u64>();
 
 fn share_marks<C: Comm>(comm: &C, root: usize, own: &[SnapshotMark]) -> Result<Vec<SnapshotMark>> {
-    let mut number = (own.len() as u64).to_le_bytes();
-    comm.bcast(root, &mut number)?;
-    let numbers = |mark: &SnapshotMark| [mark.stamp as u64, mark.width as u64, mark.generation];
-    let own: Vec<u8> = own
-        .iter()
-        .flat_map(numbers)
-        .flat_map(u64::to_le_bytes)
-        .collect();
-    let length = MARK * u64::from_le_bytes(number) as usize;
-    let mut bytes = if comm.rank() == root {
-        own
-    } else {
-        vec![0; length]
-    };
+    let count = bcast_u64(comm, root, own.len() as u64)?;
+    let mut bytes = Vec::new();
+    for mark in own {
+        let numbers = [mark.stamp as u64, mark.width as u64, mark.generation];
+        put(&mut bytes, &numbers);
+    }
+    bytes.resize(MARK * count as usize, 0);
     comm.bcast(root, &mut bytes)?;
     let mark = |bytes| {
         let [stamp, width, generation] = super::share::values(bytes)?;

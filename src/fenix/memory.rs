@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::snapshot::Snapshot;
 use super::{Error, Result};
-use crate::pages::{Room, rooms};
+use crate::pages::{PageBuffer, page_buffers};
 
 /// The longest segment.
 pub(super) const SEGMENT: u64 = if cfg!(test) { 40 } else { 1 << 20 };
@@ -16,7 +16,7 @@ const RESERVE: u64 = 16 << 20;
 #[derive(Default)]
 pub(super) struct Memory {
     /// By capacity.
-    unused: BTreeMap<usize, Vec<Room>>,
+    unused: BTreeMap<usize, Vec<PageBuffer>>,
     /// Bytes that the last store had under way; the next one is likely to need as many.
     passing: u64,
     /// The snapshot that the last commit has replaced. It is needed again if not all ranks have made that commit.
@@ -42,7 +42,7 @@ impl Memory {
     }
 
     /// An unused segment, contents unspecified; recycles the retired snapshot if there is none.
-    fn find_any(&mut self, length: usize) -> Option<Room> {
+    fn find_any(&mut self, length: usize) -> Option<PageBuffer> {
         let found = self.find(length);
         match self.retired.take_if(|_| found.is_none()) {
             Some(retired) => {
@@ -53,7 +53,7 @@ impl Memory {
         }
     }
 
-    fn find(&mut self, length: usize) -> Option<Room> {
+    fn find(&mut self, length: usize) -> Option<PageBuffer> {
         let most = 2 * length + 4096;
         let (&capacity, segments) = self.unused.range_mut(length..=most).next()?;
         let mut segment = segments.pop()?;
@@ -68,7 +68,7 @@ impl Memory {
     pub(super) fn reserve(
         &mut self,
         lengths: impl Iterator<Item = usize> + Clone,
-    ) -> Result<VecDeque<Room>> {
+    ) -> Result<VecDeque<PageBuffer>> {
         #[cfg(test)]
         self.count_down(lengths.clone().count())?;
         let found: Vec<_> = lengths
@@ -77,7 +77,7 @@ impl Memory {
             .collect();
         let all = lengths.clone().zip(&found);
         let missing = all.filter_map(|(length, found)| found.is_none().then_some(length));
-        let Some(new) = rooms(&Vec::from_iter(missing)) else {
+        let Some(new) = page_buffers(&Vec::from_iter(missing)) else {
             self.put_all(found.into_iter().flatten());
             return Err(Error::Memory(lengths.map(|length| length as u64).sum()));
         };
@@ -90,19 +90,23 @@ impl Memory {
     }
 
     /// As [`Memory::reserve`], for segments that are given back when a store ends.
-    pub(super) fn reserve_passing(&mut self, number: usize, length: usize) -> Result<Vec<Room>> {
+    pub(super) fn reserve_passing(
+        &mut self,
+        number: usize,
+        length: usize,
+    ) -> Result<Vec<PageBuffer>> {
         self.passing = number as u64 * length as u64;
         Ok(self.reserve(std::iter::repeat_n(length, number))?.into())
     }
 
-    pub(super) fn put(&mut self, segment: Room) {
+    pub(super) fn put(&mut self, segment: PageBuffer) {
         let capacity = segment.capacity();
         if capacity > 0 {
             self.unused.entry(capacity).or_default().push(segment);
         }
     }
 
-    pub(super) fn put_all(&mut self, segments: impl IntoIterator<Item = Room>) {
+    pub(super) fn put_all(&mut self, segments: impl IntoIterator<Item = PageBuffer>) {
         segments.into_iter().for_each(|segment| self.put(segment));
     }
 

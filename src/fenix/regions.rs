@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use crate::wire::{put, take};
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regions(Vec<Range<u64>>);
 
@@ -95,20 +97,20 @@ impl Regions {
 
     /// For a message to another rank.
     pub fn encode(&self) -> Vec<u8> {
-        let bounds = self.0.iter().flat_map(|range| [range.start, range.end]);
-        bounds.flat_map(u64::to_le_bytes).collect()
+        let mut bytes = Vec::with_capacity(16 * self.0.len());
+        for range in &self.0 {
+            put(&mut bytes, &[range.start, range.end]);
+        }
+        bytes
     }
 
     /// `None` for bytes that are no regions.
-    pub fn decode(bytes: &[u8]) -> Option<Regions> {
-        let pairs = bytes.chunks_exact(16);
-        if !pairs.remainder().is_empty() {
-            return None;
+    pub fn decode(mut bytes: &[u8]) -> Option<Regions> {
+        let mut ranges = Vec::with_capacity(bytes.len() / 16);
+        while !bytes.is_empty() {
+            let [start, end] = take(&mut bytes)?;
+            ranges.push(start..end);
         }
-        let ranges: Option<Vec<_>> = pairs
-            .map(|pair| Some(number(&pair[..8])?..number(&pair[8..])?))
-            .collect();
-        let ranges = ranges?;
         let apart = ranges.windows(2).all(|two| two[0].end < two[1].start);
         (apart && ranges.iter().all(|range| !range.is_empty())).then_some(Regions(ranges))
     }
@@ -118,10 +120,6 @@ fn push(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
     if !range.is_empty() {
         ranges.push(range);
     }
-}
-
-fn number(bytes: &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.first_chunk()?))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::streams::{MemoryStreams, limits};
 use super::telling::{Holding, ToldShares, had_alike, lost_positions, states, tell};
 use super::{Error, Result};
 use crate::comm::{Comm, Tag};
-use crate::pages::Room;
+use crate::pages::PageBuffer;
 use crate::protect::{Channel, Flow, FlowRun, Have, Limits, Set, passing_blocks};
 
 /// Blocks go with this tag and the next.
@@ -44,7 +44,7 @@ pub(super) struct Repaired {
 pub(super) struct RepairPlan {
     repairs: Vec<SnapshotRepair>,
     /// For blocks that pass through this rank.
-    passing: Vec<Room>,
+    passing: Vec<PageBuffer>,
     /// Snapshots of which this rank has nothing that can be trusted and gets nothing back.
     pub(super) lost: Vec<usize>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::memory::Memory;
-use crate::pages::Room;
+use crate::pages::PageBuffer;
 
 /// A segment is not changed any more once it is here: messages may be reading it.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Segments {
     /// Bytes of the stream, whether or not they are here.
     length: u64,
     /// By where they start. None is empty.
-    segments: BTreeMap<u64, Arc<Room>>,
+    segments: BTreeMap<u64, Arc<PageBuffer>>,
 }
 
 impl Segments {
@@ -24,12 +24,12 @@ impl Segments {
         }
     }
 
-    pub(super) fn insert(&mut self, offset: u64, segment: Arc<Room>) {
+    pub(super) fn insert(&mut self, offset: u64, segment: Arc<PageBuffer>) {
         self.segments.insert(offset, segment);
     }
 
     /// The segment with just these bytes.
-    pub(super) fn segment(&self, offset: u64, length: usize) -> Option<&Arc<Room>> {
+    pub(super) fn segment(&self, offset: u64, length: usize) -> Option<&Arc<PageBuffer>> {
         let segment = self.segments.get(&offset);
         segment.filter(|segment| segment.len() == length)
     }

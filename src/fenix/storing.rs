@@ -13,7 +13,7 @@ use super::snapshot::Entry;
 use super::streams::{Copying, MemoryStreams, limits};
 use super::{Error, Regions, Result, Source};
 use crate::comm::{Comm, Tag};
-use crate::pages::Room;
+use crate::pages::PageBuffer;
 use crate::protect::sums::Sums;
 use crate::protect::{Channel, Exchange, FlowRun, Set, at_targets, passing_blocks};
 
@@ -33,7 +33,7 @@ pub(super) struct Storing<C: Comm> {
     /// The position of this rank.
     mine: usize,
     streams: MemoryStreams,
-    run: FlowRun<C, Room>,
+    run: FlowRun<C, PageBuffer>,
     /// The checksums of the shares, if they have any.
     sums: Option<Exchange<C>>,
     failure: Option<Error>,
@@ -146,7 +146,7 @@ impl<C: Comm> Storing<C> {
 
 /// A store for which memory is reserved.
 struct PreparedStore<C: Comm> {
-    run: FlowRun<C, Room>,
+    run: FlowRun<C, PageBuffer>,
     streams: MemoryStreams,
     sums: Option<Sums>,
 }
@@ -180,7 +180,7 @@ impl<C: Comm> PreparedStore<C> {
         &'a mut self,
         packed: &'a PackedSpans,
         source: &'a S,
-    ) -> (&'a mut FlowRun<C, Room>, Copying<'a, S>) {
+    ) -> (&'a mut FlowRun<C, PageBuffer>, Copying<'a, S>) {
         let streams = Copying {
             streams: &mut self.streams,
             packed,

@@ -10,7 +10,7 @@ use super::memory::{Memory, SEGMENT};
 use super::segments::Segments;
 use super::share::PackedSpans;
 use super::{Result, Source};
-use crate::pages::Room;
+use crate::pages::PageBuffer;
 use crate::protect::sums::Sums;
 use crate::protect::{Geometry, Limits, Part, Scheme, Set, Streams};
 
@@ -36,9 +36,9 @@ pub(super) struct MemoryStreams {
     pub(super) data: Segments,
     pub(super) redundancy: Segments,
     /// For segments that are missing, by part, in the order in which they are filled.
-    rooms: [VecDeque<Room>; 2],
+    buffers: [VecDeque<PageBuffer>; 2],
     /// For blocks that pass through this rank.
-    pub(super) passing: Vec<Room>,
+    pub(super) passing: Vec<PageBuffer>,
 }
 
 impl MemoryStreams {
@@ -54,7 +54,7 @@ impl MemoryStreams {
         Ok(MemoryStreams {
             data: Segments::new(data.iter().sum()),
             redundancy: Segments::new(redundancy.iter().sum()),
-            rooms: [
+            buffers: [
                 memory.reserve(lengths(&data, segment))?,
                 memory.reserve(lengths(&redundancy, segment))?,
             ],
@@ -67,7 +67,7 @@ impl MemoryStreams {
         MemoryStreams {
             data,
             redundancy,
-            rooms: Default::default(),
+            buffers: Default::default(),
             passing: Vec::new(),
         }
     }
@@ -81,7 +81,7 @@ impl MemoryStreams {
 
     /// Gives back what is left of the memory besides the streams themselves.
     pub(super) fn release(&mut self, memory: &mut Memory) {
-        memory.put_all(self.rooms.iter_mut().flat_map(std::mem::take));
+        memory.put_all(self.buffers.iter_mut().flat_map(std::mem::take));
         memory.put_all(std::mem::take(&mut self.passing));
     }
 
@@ -93,9 +93,9 @@ impl MemoryStreams {
 }
 
 impl Streams for MemoryStreams {
-    type BlockBuffer = Room;
+    type BlockBuffer = PageBuffer;
 
-    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Room> {
+    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<PageBuffer> {
         if let Some(segment) = self.part(part).segment(offset, length) {
             return segment.clone();
         }
@@ -107,28 +107,30 @@ impl Streams for MemoryStreams {
     }
 
     /// Where less was reserved than is needed, the block gets new memory.
-    fn buffer(&mut self, length: usize, kept: Option<Part>) -> Room {
-        let room = match kept {
-            Some(part) => take_room(&mut self.rooms[part as usize], length),
+    fn buffer(&mut self, length: usize, kept: Option<Part>) -> PageBuffer {
+        let buffer = match kept {
+            Some(part) => take_fitting(&mut self.buffers[part as usize], length),
             None => self.passing.pop(),
         };
-        let mut room = room.unwrap_or_default();
-        room.resize(length);
-        room
+        let mut buffer = buffer.unwrap_or_default();
+        buffer.resize(length);
+        buffer
     }
 
-    fn take(&mut self, part: Part, offset: u64, block: Room) {
+    fn take(&mut self, part: Part, offset: u64, block: PageBuffer) {
         self.part(part).insert(offset, Arc::new(block));
     }
 
-    fn give_back(&mut self, block: Room) {
+    fn give_back(&mut self, block: PageBuffer) {
         self.passing.push(block);
     }
 }
 
-fn take_room(rooms: &mut VecDeque<Room>, length: usize) -> Option<Room> {
-    let fitting = rooms.iter().position(|room| room.capacity() >= length);
-    rooms.remove(fitting?)
+fn take_fitting(buffers: &mut VecDeque<PageBuffer>, length: usize) -> Option<PageBuffer> {
+    let fitting = buffers
+        .iter()
+        .position(|buffer| buffer.capacity() >= length);
+    buffers.remove(fitting?)
 }
 
 /// The lengths of the segments of some chunks, in the order in which they are filled.
@@ -151,9 +153,9 @@ pub(super) struct Copying<'a, S: ?Sized> {
 }
 
 impl<S: Source + ?Sized> Streams for Copying<'_, S> {
-    type BlockBuffer = Room;
+    type BlockBuffer = PageBuffer;
 
-    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<Room> {
+    fn lend(&mut self, part: Part, offset: u64, length: usize) -> Arc<PageBuffer> {
         if part != Part::Data || self.streams.data.segment(offset, length).is_some() {
             return self.streams.lend(part, offset, length);
         }
@@ -172,15 +174,15 @@ impl<S: Source + ?Sized> Streams for Copying<'_, S> {
         segment
     }
 
-    fn buffer(&mut self, length: usize, kept: Option<Part>) -> Room {
+    fn buffer(&mut self, length: usize, kept: Option<Part>) -> PageBuffer {
         self.streams.buffer(length, kept)
     }
 
-    fn take(&mut self, part: Part, offset: u64, block: Room) {
+    fn take(&mut self, part: Part, offset: u64, block: PageBuffer) {
         self.streams.take(part, offset, block);
     }
 
-    fn give_back(&mut self, block: Room) {
+    fn give_back(&mut self, block: PageBuffer) {
         self.streams.give_back(block);
     }
 }

@@ -24,8 +24,9 @@ use super::{Error, Result, Tree, TreeMut, TreeRef, agree};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
+use crate::storage::Staged;
 use crate::storage::lock::DirectoryLock;
-use crate::storage::{Staged, place};
+use crate::storage::names::remove;
 use crate::wire::gather_u64;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -297,7 +298,7 @@ fn commit_all(files: impl IntoIterator<Item = StagedFile>) -> Result<()> {
 /// the next set replaces or removes it.
 fn discard(paths: &[PathBuf]) {
     for path in paths {
-        if let Err(cause) = place::remove(path) {
+        if let Err(cause) = remove(path) {
             log!(Warning, "{cause}");
         }
     }

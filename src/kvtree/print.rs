@@ -3,7 +3,7 @@
 use super::{ElemRef, TreeRef};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum PrintMode {
     /// One key a line.
     Tree,
     /// `key = value` where a key has one value and nothing is below that.
@@ -11,7 +11,7 @@ pub enum Mode {
 }
 
 /// Calls `line` for every line, without the line end. Keys are bytes and need not be UTF-8.
-pub fn lines(tree: Option<TreeRef>, indent: usize, mode: Mode, mut line: impl FnMut(&[u8])) {
+pub fn lines(tree: Option<TreeRef>, indent: usize, mode: PrintMode, mut line: impl FnMut(&[u8])) {
     let mut text = Vec::new();
     let mut write = |indent: usize, parts: &[&[u8]]| {
         text.clear();
@@ -26,7 +26,7 @@ pub fn lines(tree: Option<TreeRef>, indent: usize, mode: Mode, mut line: impl Fn
     while let Some((depth, elem)) = elems.next() {
         let indent = indent + 2 * (depth + 1);
         let key = elem.key().map_or(&b"NULL KEY"[..], |k| k.to_bytes());
-        match only_value(elem).filter(|_| mode == Mode::KeyValue) {
+        match only_value(elem).filter(|_| mode == PrintMode::KeyValue) {
             Some(value) => {
                 write(indent, &[key, b" = ", value]);
                 elems.skip_children();

@@ -71,8 +71,8 @@ impl TreeMut<'_> {
 }
 
 impl<'a> TreeRef<'a> {
-    fn values(self, key: &CStr) -> Result<Values<'a>> {
-        self.get(key).map(Values::of).ok_or_else(|| not_set(key))
+    fn values(self, key: &CStr) -> Result<KeyValues<'a>> {
+        self.get(key).map(KeyValues::of).ok_or_else(|| not_set(key))
     }
 
     /// The key of the first element below `key`.
@@ -108,12 +108,12 @@ impl<'a> TreeRef<'a> {
 
 /// What stands below a key. The functions take the key for their errors.
 #[derive(Clone, Copy)]
-pub struct Values<'a>(TreeRef<'a>);
+pub struct KeyValues<'a>(TreeRef<'a>);
 
-impl<'a> Values<'a> {
+impl<'a> KeyValues<'a> {
     /// The values in the tree below a key.
-    pub fn of(below: TreeRef<'a>) -> Values<'a> {
-        Values(below)
+    pub fn of(below: TreeRef<'a>) -> KeyValues<'a> {
+        KeyValues(below)
     }
 
     /// The one value; more or fewer than one is an error.

@@ -18,7 +18,7 @@ use super::sums::{Sum, Sums};
 use crate::comm::{self, Comm, Tag, transfer_unsized};
 use crate::log;
 use crate::storage::block_file::BlockFile;
-use crate::storage::place::open_same;
+use crate::storage::names::open_same;
 use crate::wire::{put, take};
 
 mod extents;

@@ -1,14 +1,17 @@
 //! Permissions of redundancy files and owners of rebuilt files.
 //!
-//! Redundancy holds the bytes of all files of a set: it is readable by those who may read each of them, and by
-//! nobody else. A rebuild never gives a file to a user to whom the owner of the redundancy could not have given it.
+//! Redundancy holds the bytes of all files of a set: those may read it who may read each of the files, and nobody
+//! else. A rebuild never gives a file to a user to whom the owner of the redundancy could not have given it.
 
 use std::os::fd::OwnedFd;
 
 use super::Result;
 use super::header::FileRecord;
 use crate::comm::Comm;
-use crate::storage::place::{FileAttributes, Owner, Place, give_to, process_owner, without_group};
+use crate::storage::names::{
+    FileAttributes, FileName, Owner, give_to, process_owner, without_group,
+};
+use crate::wire::gather_numbers;
 
 /// The permissions that all of some files grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +56,10 @@ impl Access {
     }
 
     /// Creates a redundancy file. It never has, not even for a moment, more permissions than each file in it.
-    pub(super) fn create(self, place: &Place, owner: Option<Owner>) -> Result<OwnedFd> {
+    pub(super) fn create(self, file: &FileName, owner: Option<Owner>) -> Result<OwnedFd> {
         let fd = match self.group {
-            Some(group) => place.create_for_group(self.permissions, group)?,
-            None => place.create(self.permissions)?,
+            Some(group) => file.create_for_group(self.permissions, group)?,
+            None => file.create(self.permissions)?,
         };
         if let Some(owner) = owner {
             let permissions = match self.group {
@@ -75,27 +78,19 @@ impl Access {
 /// Called by all ranks of `comm`.
 pub(super) fn gather<C: Comm>(comm: &C, bytes: u64, access: Access) -> Result<(Vec<u64>, Access)> {
     let group = access.group.unwrap_or(NO_GROUP);
-    let own = [
-        bytes,
-        u64::from(group) << 32 | u64::from(access.permissions),
-    ];
-    let own: Vec<u8> = own.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let mut all = vec![0; own.len() * comm.size()];
-    comm.allgather(&own, &mut all)?;
-    let numbers = all.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
-    let numbers: Vec<_> = numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect();
-    let ranks = numbers.chunks_exact(2);
-    let strictest = ranks.clone().map(|rank| Access {
-        permissions: rank[1] as u32,
-        group: Some((rank[1] >> 32) as u32).filter(|group| *group != NO_GROUP),
+    let granted = u64::from(group) << 32 | u64::from(access.permissions);
+    let all = gather_numbers(comm, [bytes, granted])?;
+    let each = all.iter().map(|&[_, granted]| Access {
+        permissions: granted as u32,
+        group: Some((granted >> 32) as u32).filter(|group| *group != NO_GROUP),
     });
-    let strictest = strictest.fold(Access::ANY, Access::and);
-    Ok((ranks.map(|rank| rank[0]).collect(), strictest))
+    let strictest = each.fold(Access::ANY, Access::and);
+    Ok((all.iter().map(|&[bytes, _]| bytes).collect(), strictest))
 }
 
-/// The owner of the files that are rebuilt from a redundancy file of this owner. If that is root or the caller, files
-/// keep their recorded owners, as far as the kernel allows the caller to give them away; otherwise they go to the owner
-/// of the redundancy file, because anybody may write anything into a header.
+/// The owner of files that are rebuilt from a redundancy file of the owner `redundancy`. Anybody may write anything into a
+/// header, so only root and the caller are trusted to name other owners: then the result is `None`, and files keep their
+/// recorded owners, as far as the kernel lets the caller give them away.
 pub(super) fn heir(redundancy: Owner) -> Option<Owner> {
     let is_caller = process_owner().is_some_and(|caller| caller.uid == redundancy.uid);
     (redundancy.uid != ROOT && !is_caller).then_some(redundancy)
@@ -120,7 +115,7 @@ pub(super) fn inherited(recorded: &FileAttributes, heir: Option<Owner>) -> FileA
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::place::attributes;
+    use crate::storage::names::attributes;
 
     fn access(permissions: u32, group: u32) -> Access {
         Access {
@@ -148,9 +143,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = process_owner().unwrap();
         let mode = |access: Access| {
-            let place = Place::from(dir.path().join("file"));
-            access.create(&place, None).unwrap();
-            attributes(place.path()).unwrap().unwrap().mode & 0o777
+            let file = FileName::from(dir.path().join("file"));
+            access.create(&file, None).unwrap();
+            attributes(file.path()).unwrap().unwrap().mode & 0o777
         };
         assert_eq!(mode(access(0o600, own.gid)), 0o600);
         assert_eq!(mode(access(0o640, own.gid)) & !0o040, 0o600);

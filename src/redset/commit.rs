@@ -11,11 +11,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::descriptors::noted;
+use super::descriptors::stored;
 use super::{Error, Result, agree, names};
 use crate::comm::{Comm, Op};
 use crate::protect::generation::Generation;
-use crate::storage::place::{attributes, remove, rename, sync_parent};
+use crate::storage::names::{attributes, remove, rename, sync_parent};
 use crate::wire::{gather, put, take};
 
 /// Gives the files, which were written as `.part`, their final names, or removes them all if a rank has
@@ -68,28 +68,17 @@ fn rename_back(files: &[PathBuf]) -> Result<()> {
 /// # Collective
 /// Called by all ranks of `parent`; all return the same verdict.
 pub(super) fn resolve<C: Comm>(parent: &C, name: &OsStr) -> Result<()> {
-    let left = agree(parent, Left::find(name, parent.rank()))?;
+    let left = agree(parent, InterruptedCommit::find(name, parent.rank()))?;
     let mut seen = [left.is_ready.into(), left.files.len() as u64];
     parent.allreduce(Op::Max, &mut seen)?;
     match seen {
         [0, 0] => Ok(()),
         [0, _] => agree(parent, left.remove()),
         _ => {
-            let standing = noted(&names::descriptor_file(name, parent.rank()), parent.rank());
-            let remains = Remains {
-                standing: standing.and_then(|noted| noted.generation),
-                is_ready: left.is_ready,
-                left: left.generation,
-            };
-            let mut told = Vec::new();
-            remains.put(&mut told);
-            let told = gather(parent, &told)?;
-            let all = told.iter().map(|bytes| Remains::take(&mut &bytes[..]));
-            let all = all.collect::<Option<Vec<_>>>();
-            let all = all.ok_or(Error::Broken("malformed message from a rank"))?;
-            let is_of_it = left.generation.is_some() && left.generation == completed(&all);
-            let ended = match is_of_it {
-                true => left.carry_through(),
+            let claims = gather_claims(parent, name, &left)?;
+            let is_completed = left.generation.is_some() && left.generation == to_complete(&claims);
+            let ended = match is_completed {
+                true => left.complete(),
                 false => left.remove(),
             };
             agree(parent, ended)
@@ -97,67 +86,86 @@ pub(super) fn resolve<C: Comm>(parent: &C, name: &OsStr) -> Result<()> {
     }
 }
 
-/// What a rank has of an interrupted commit, and of the last complete one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Remains {
-    is_ready: bool,
-    /// Generation of the files of the interrupted commit, if there are any.
-    left: Option<Option<Generation>>,
-    /// Generation of the files with final names, if they name one.
-    standing: Option<Generation>,
+fn gather_claims<C: Comm>(
+    parent: &C,
+    name: &OsStr,
+    left: &InterruptedCommit,
+) -> Result<Vec<CommitClaim>> {
+    let in_force = stored(&names::descriptor_file(name, parent.rank()), parent.rank());
+    let claim = CommitClaim {
+        in_force: in_force.and_then(|stored| stored.generation),
+        is_ready: left.is_ready,
+        left: left.generation,
+    };
+    let mut own = Vec::new();
+    claim.put(&mut own);
+    let all = gather(parent, &own)?;
+    let claims = all.iter().map(|bytes| CommitClaim::take(&mut &bytes[..]));
+    let claims = claims.collect::<Option<Vec<_>>>();
+    claims.ok_or(Error::Broken("malformed message from a rank"))
 }
 
-impl Remains {
+/// What a rank tells the others: what it has of an interrupted commit, and of the last complete one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CommitClaim {
+    is_ready: bool,
+    /// Generation of the interrupted commit: `None` without files of one, `Some(None)` if they name no generation.
+    left: Option<Option<Generation>>,
+    /// Generation of the files with final names, if they name one.
+    in_force: Option<Generation>,
+}
+
+impl CommitClaim {
     fn put(&self, bytes: &mut Vec<u8>) {
         put(bytes, &[self.is_ready.into(), self.left.is_some().into()]);
         put(bytes, &Generation::numbers(self.left.flatten()));
-        put(bytes, &Generation::numbers(self.standing));
+        put(bytes, &Generation::numbers(self.in_force));
     }
 
-    fn take(bytes: &mut &[u8]) -> Option<Remains> {
+    fn take(bytes: &mut &[u8]) -> Option<CommitClaim> {
         let [is_ready, is_left] = take(bytes)?;
         let generation = Generation::from_numbers(take(bytes)?);
-        Some(Remains {
+        Some(CommitClaim {
             is_ready: is_ready != 0,
             left: (is_left != 0).then_some(generation),
-            standing: Generation::from_numbers(take(bytes)?),
+            in_force: Generation::from_numbers(take(bytes)?),
         })
     }
 }
 
 /// The generation that is rolled forward, if any: the newest one that is ready on some rank. If a single rank has it while
 /// at least two others have another in force, it was rolled back while that rank was away.
-fn completed(all: &[Remains]) -> Option<Option<Generation>> {
-    let ready = all.iter().filter(|remains| remains.is_ready);
-    let newest = ready.filter_map(|remains| remains.left).max()?;
-    let supports = |remains: &&Remains| {
-        let stands = newest.is_some() && remains.standing == newest;
-        stands || remains.left == Some(newest)
+fn to_complete(all: &[CommitClaim]) -> Option<Option<Generation>> {
+    let ready = all.iter().filter(|claim| claim.is_ready);
+    let newest = ready.filter_map(|claim| claim.left).max()?;
+    let supports = |claim: &&CommitClaim| {
+        let stands = newest.is_some() && claim.in_force == newest;
+        stands || claim.left == Some(newest)
     };
-    let stands_apart = |remains: &&Remains| remains.standing.is_some() && !supports(remains);
+    let has_another = |claim: &&CommitClaim| claim.in_force.is_some() && !supports(claim);
     let supporters = all.iter().filter(supports).count();
-    let others = all.iter().filter(stands_apart).count();
+    let others = all.iter().filter(has_another).count();
     (newest.is_none() || supporters > 1 || others < 2).then_some(newest)
 }
 
 /// The files of an interrupted commit on this rank.
-struct Left {
+struct InterruptedCommit {
     /// Final names of files that exist as `.part` or `.ready`.
     files: Vec<PathBuf>,
     is_ready: bool,
-    /// Generation of the files, if there are any.
+    /// As [`CommitClaim::left`].
     generation: Option<Option<Generation>>,
 }
 
-impl Left {
-    fn find(name: &OsStr, world_rank: usize) -> Result<Left> {
+impl InterruptedCommit {
+    fn find(name: &OsStr, world_rank: usize) -> Result<InterruptedCommit> {
         let descriptor_file = names::descriptor_file(name, world_rank);
         let described = [names::ready, names::part]
             .iter()
-            .find_map(|place| noted(&place(&descriptor_file), world_rank));
+            .find_map(|named| stored(&named(&descriptor_file), world_rank));
         let redundancy_file = described
             .as_ref()
-            .map(|noted| names::redundancy_file(name, &noted.descriptor));
+            .map(|stored| names::redundancy_file(name, &stored.descriptor));
         let candidates = redundancy_file.into_iter().chain([descriptor_file]);
         let (mut files, mut any_is_ready) = (Vec::new(), false);
         for file in candidates {
@@ -167,8 +175,8 @@ impl Left {
                 files.push(file);
             }
         }
-        let generation = described.and_then(|noted| noted.generation);
-        Ok(Left {
+        let generation = described.and_then(|stored| stored.generation);
+        Ok(InterruptedCommit {
             is_ready: any_is_ready,
             generation: (!files.is_empty()).then_some(generation),
             files,
@@ -183,7 +191,7 @@ impl Left {
         Ok(())
     }
 
-    fn carry_through(self) -> Result<()> {
+    fn complete(self) -> Result<()> {
         for file in self.files {
             let ready = names::ready(&file);
             let from = match attributes(&ready)? {
@@ -205,53 +213,53 @@ mod tests {
     fn what_one_rank_has_and_others_gave_up_is_not_completed() {
         let [old, new] =
             [(4, 1), (5, 2)].map(|(counter, random)| Some(Generation::new(counter, random)));
-        let stands = |standing| Remains {
+        let stands = |in_force| CommitClaim {
             is_ready: false,
             left: None,
-            standing,
+            in_force,
         };
-        let ready = |left, standing| Remains {
+        let ready = |left, in_force| CommitClaim {
             is_ready: true,
             left: Some(left),
-            standing,
+            in_force,
         };
-        let part = |left, standing| Remains {
+        let part = |left, in_force| CommitClaim {
             is_ready: false,
-            ..ready(left, standing)
+            ..ready(left, in_force)
         };
         // Some have renamed already, or none but one.
         assert_eq!(
-            completed(&[stands(new), ready(new, old), stands(new)]),
+            to_complete(&[stands(new), ready(new, old), stands(new)]),
             Some(new)
         );
         assert_eq!(
-            completed(&[part(new, old), ready(new, old), part(new, old)]),
+            to_complete(&[part(new, old), ready(new, old), part(new, old)]),
             Some(new)
         );
         // The others have lost their files, or there is one other.
         assert_eq!(
-            completed(&[stands(None), ready(new, old), stands(None)]),
+            to_complete(&[stands(None), ready(new, old), stands(None)]),
             Some(new)
         );
-        assert_eq!(completed(&[stands(old), ready(new, old)]), Some(new));
+        assert_eq!(to_complete(&[stands(old), ready(new, old)]), Some(new));
         // The others gave it up, or went on.
         assert_eq!(
-            completed(&[stands(old), ready(new, old), stands(old)]),
+            to_complete(&[stands(old), ready(new, old), stands(old)]),
             None
         );
         assert_eq!(
-            completed(&[stands(new), ready(old, old), stands(new)]),
+            to_complete(&[stands(new), ready(old, old), stands(new)]),
             None
         );
         assert_eq!(
-            completed(&[part(new, new), ready(old, old), part(new, new)]),
+            to_complete(&[part(new, new), ready(old, old), part(new, new)]),
             None
         );
         // Files without names are completed as they always were.
         assert_eq!(
-            completed(&[ready(None, None), part(None, old), stands(old)]),
+            to_complete(&[ready(None, None), part(None, old), stands(old)]),
             Some(None)
         );
-        assert_eq!(completed(&[part(None, None), stands(old)]), None);
+        assert_eq!(to_complete(&[part(None, None), stands(old)]), None);
     }
 }

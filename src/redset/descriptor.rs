@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use super::{Error, Result, Scheme};
 use crate::kvtree::{Tree, TreeRef};
 
-/// As files name the scheme.
-pub(super) fn name_of(scheme: Scheme) -> &'static CStr {
+/// The scheme's name in trees.
+fn tree_name(scheme: Scheme) -> &'static CStr {
     match scheme {
         Scheme::Single => c"SINGLE",
         Scheme::Copies { .. } => c"PARTNER",
@@ -20,7 +20,7 @@ pub(super) fn name_of(scheme: Scheme) -> &'static CStr {
 pub struct Descriptor {
     pub enabled: bool,
     pub scheme: Scheme,
-    /// How many sets there are, and which one is ours.
+    /// Number of sets, and which of them is ours.
     pub groups: usize,
     pub group: usize,
     /// Size of our set, and our rank in it.
@@ -47,7 +47,7 @@ impl Descriptor {
         let mut tree = Tree::new();
         let mut edit = tree.edit();
         edit.set_int(ENABLED, i32::from(self.enabled));
-        edit.set_str(TYPE, name_of(self.scheme));
+        edit.set_str(TYPE, tree_name(self.scheme));
         match self.scheme {
             Scheme::Copies { replicas } => edit.set_u64(REPLICAS, replicas as u64),
             Scheme::ReedSolomon { k } => edit.set_u64(PARITY_BLOCKS, k as u64),

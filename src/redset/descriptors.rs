@@ -18,26 +18,26 @@ use crate::kvtree::{self, Tree, TreeRef, exchange};
 use crate::log;
 use crate::protect::generation::{Generation, NewestApply, newest};
 use crate::storage::file::{open_read, sync, write_full};
-use crate::storage::place::create;
+use crate::storage::names::create;
 use crate::wire::{gather, put, take};
 
 /// A descriptor and the generation of the apply that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct NotedDescriptor {
+pub(super) struct StoredDescriptor {
     pub(super) descriptor: Descriptor,
     pub(super) generation: Option<Generation>,
 }
 
-impl NotedDescriptor {
+impl StoredDescriptor {
     /// From a descriptor's tree, with the generation among its keys.
-    fn from_tree(tree: TreeRef) -> Result<NotedDescriptor> {
-        Ok(NotedDescriptor {
+    fn from_tree(tree: TreeRef) -> Result<StoredDescriptor> {
+        Ok(StoredDescriptor {
             descriptor: Descriptor::from_tree(tree)?,
             generation: header::generation_in(tree)?,
         })
     }
 
-    fn key(&self) -> SetKey {
+    fn key(&self) -> ApplyKey {
         let Descriptor {
             scheme,
             groups,
@@ -45,30 +45,30 @@ impl NotedDescriptor {
             ..
         } = self.descriptor;
         let layout = (scheme.numbers(), groups, world_ranks);
-        SetKey {
+        ApplyKey {
             generation: self.generation,
             layout: foldhash::quality::FixedState::default().hash_one(layout),
         }
     }
 }
 
-/// What all descriptors of one apply have in common.
+/// What all descriptors of one apply have in common, and those of another have not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct SetKey {
+struct ApplyKey {
     generation: Option<Generation>,
-    /// Scheme and number of sets.
+    /// Hash of the scheme, the number of sets and the number of ranks.
     layout: u64,
 }
 
-impl SetKey {
+impl ApplyKey {
     /// Whether both may be of one apply. A missing generation fits any other.
-    fn fits(&self, other: &SetKey) -> bool {
+    fn fits(&self, other: &ApplyKey) -> bool {
         let named = self.generation.zip(other.generation);
         self.layout == other.layout && named.is_none_or(|(own, others)| own == others)
     }
 }
 
-/// The tree of a descriptor file; `None` if there is no file.
+/// The tree in a descriptor file; `None` if there is no file.
 fn read(path: &Path) -> Result<Option<Tree>> {
     let fd = match open_read(path) {
         Err(error) if error.is_absent() => return Ok(None),
@@ -79,7 +79,7 @@ fn read(path: &Path) -> Result<Option<Tree>> {
     Ok(Some(tree))
 }
 
-/// What a descriptor file says about each rank that it knows, as trees of descriptors with their generations.
+/// The descriptors in the tree of a file, by rank, each with its generation among its keys.
 fn entries(file: &Tree) -> Result<Tree> {
     let mut entries = Tree::new();
     for entry in file.view().iter() {
@@ -95,9 +95,9 @@ fn entries(file: &Tree) -> Result<Tree> {
 }
 
 /// The descriptor of a rank in a descriptor file; `None` if it is missing or incomplete.
-pub(super) fn noted(path: &Path, world_rank: usize) -> Option<NotedDescriptor> {
+pub(super) fn stored(path: &Path, world_rank: usize) -> Option<StoredDescriptor> {
     let entries = entries(&read(path).ok()??).ok()?;
-    NotedDescriptor::from_tree(entries.view().get(&rank_text(world_rank))?).ok()
+    StoredDescriptor::from_tree(entries.view().get(&rank_text(world_rank))?).ok()
 }
 
 /// The highest generation that a descriptor file names.
@@ -123,15 +123,15 @@ pub(super) fn write<C: Comm>(
     let copies = descriptor.scheme.copies();
     let mut all = Tree::new();
     let mut edit = all.edit();
-    let mut note = |rank: usize, tree: Tree| {
+    let mut insert = |rank: usize, tree: Tree| {
         let key = rank_text(set.map[rank]);
         edit.child(&key).set(c"DESC", Some(tree));
         header::set_generation(edit.child(&key), generation)
     };
     for (rank, tree) in give_to_right(&set.comm, copies, &own)? {
-        note(rank, tree)?;
+        insert(rank, tree)?;
     }
-    note(descriptor.rank, own)?;
+    insert(descriptor.rank, own)?;
     header::sort(all.edit());
     let bytes = kvtree::file::persisted(all.view())?;
     let fd = create(&names::part(file), 0o666)?;
@@ -146,23 +146,22 @@ pub(super) fn write<C: Comm>(
 pub(super) fn find<C: Comm>(parent: &C, name: &OsStr) -> Result<(Option<Descriptor>, Result<()>)> {
     let rank = parent.rank();
     let mut candidates = candidates(parent, name)?;
-    let first = candidates.first().map(|noted| noted.descriptor.clone());
+    let first = candidates.first().map(|stored| stored.descriptor.clone());
     let differ = candidates
         .iter()
-        .any(|noted| Some(&noted.descriptor) != first.as_ref());
+        .any(|stored| Some(&stored.descriptor) != first.as_ref());
     let mut anywhere = [differ.into(), first.is_none().into()];
     parent.allreduce(Op::Max, &mut anywhere)?;
-    if anywhere == [1, 0] {
-        return Ok(match one_for_all(parent, &candidates)? {
-            Some(key) => {
-                candidates.sort_by_key(|noted| (noted.key() != key, !noted.key().fits(&key)));
-                (
-                    candidates.into_iter().next().map(|it| it.descriptor),
-                    Ok(()),
-                )
-            }
-            None => (first, Err(undecided())),
-        });
+    let [any_differ, any_has_none] = anywhere.map(|rank| rank != 0);
+    if any_differ && !any_has_none {
+        let Some(key) = agree_on_apply(parent, &candidates)? else {
+            return Ok((first, Err(undecided())));
+        };
+        candidates.sort_by_key(|stored| (stored.key() != key, !stored.key().fits(&key)));
+        return Ok((
+            candidates.into_iter().next().map(|it| it.descriptor),
+            Ok(()),
+        ));
     }
     let missing = Error::NoDescriptor {
         rank,
@@ -177,18 +176,18 @@ fn undecided() -> Error {
     Error::Mismatch(what.into())
 }
 
-/// What is known about this rank's descriptor, first by its own file.
-fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<NotedDescriptor>> {
+/// The descriptors of this rank in the files of all ranks, that of its own file first.
+fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<StoredDescriptor>> {
     let (rank, ranks) = (parent.rank(), parent.size());
     let file = names::descriptor_file(name, rank);
     // An unreadable file counts as lost.
-    let known = read(&file).and_then(|tree| tree.as_ref().map(entries).transpose());
-    let outgoing = known.unwrap_or_else(|error| {
+    let outgoing = read(&file).and_then(|tree| tree.as_ref().map(entries).transpose());
+    let outgoing = outgoing.unwrap_or_else(|error| {
         log!(Warning, "{error}");
         None
     });
     let mut outgoing = outgoing.unwrap_or_default();
-    remove_strangers(&mut outgoing, ranks);
+    remove_missing_ranks(&mut outgoing, ranks);
     let mut incoming = Tree::new();
     exchange::exchange(parent, Some(outgoing.view()), Some(incoming.edit()))?;
     let own_key = rank_text(rank);
@@ -196,58 +195,61 @@ fn candidates<C: Comm>(parent: &C, name: &OsStr) -> Result<Vec<NotedDescriptor>>
     let others = incoming.view().iter();
     let others = others.filter(|entry| entry.key() != Some(&own_key));
     let sent = own.chain(others.filter_map(|entry| entry.tree()));
-    let valid = sent.filter_map(|tree| NotedDescriptor::from_tree(tree).ok());
-    let of_this_rank = |noted: &NotedDescriptor| {
+    let valid = sent.filter_map(|tree| StoredDescriptor::from_tree(tree).ok());
+    let of_this_rank = |stored: &StoredDescriptor| {
         let Descriptor {
             world_rank,
             world_ranks,
             ..
-        } = noted.descriptor;
+        } = stored.descriptor;
         (world_rank, world_ranks) == (rank, ranks)
     };
     Ok(valid.filter(of_this_rank).collect())
 }
 
-/// Removes descriptors of ranks that do not exist in this job, which is smaller than the one that wrote them.
-fn remove_strangers(entries: &mut Tree, ranks: usize) {
+/// Removes descriptors of ranks that this job does not have: a larger one wrote them.
+fn remove_missing_ranks(entries: &mut Tree, ranks: usize) {
     let keys = entries.view().iter().filter_map(|entry| entry.key());
     let is_rank = |key: &CStr| parse_rank(key.to_bytes()).is_some_and(|rank| rank < ranks);
-    let strangers: Vec<_> = keys
+    let missing: Vec<_> = keys
         .filter(|key| !is_rank(key))
         .map(CString::from)
         .collect();
-    strangers.iter().for_each(|key| entries.edit().unset(key));
+    missing.iter().for_each(|key| entries.edit().unset(key));
 }
 
-/// The apply whose descriptors all ranks use.
-fn one_for_all<C: Comm>(parent: &C, candidates: &[NotedDescriptor]) -> Result<Option<SetKey>> {
+/// The newest apply of which every rank has a descriptor, which all ranks then use.
+fn agree_on_apply<C: Comm>(
+    parent: &C,
+    candidates: &[StoredDescriptor],
+) -> Result<Option<ApplyKey>> {
     let mut own = Vec::new();
-    for key in candidates.iter().map(NotedDescriptor::key) {
+    for key in candidates.iter().map(StoredDescriptor::key) {
         put(&mut own, &Generation::numbers(key.generation));
         put(&mut own, &[key.layout]);
     }
-    let told = gather(parent, &own)?;
-    let all: Vec<Vec<SetKey>> = told.iter().map(|bytes| take_keys(bytes)).collect();
-    Ok(newest_of_all(&all))
+    let all = gather(parent, &own)?;
+    let all: Vec<Vec<ApplyKey>> = all.iter().map(|bytes| take_keys(bytes)).collect();
+    Ok(newest_complete(&all))
 }
 
-fn take_keys(mut bytes: &[u8]) -> Vec<SetKey> {
+fn take_keys(mut bytes: &[u8]) -> Vec<ApplyKey> {
     let one = || {
         let generation = Generation::from_numbers(take(&mut bytes)?);
         let [layout] = take(&mut bytes)?;
-        Some(SetKey { generation, layout })
+        Some(ApplyKey { generation, layout })
     };
     std::iter::from_fn(one).collect()
 }
 
-/// The newest apply of which every rank has a descriptor, from those that each has.
-fn newest_of_all(known: &[Vec<SetKey>]) -> Option<SetKey> {
-    let keys: BTreeSet<SetKey> = known.iter().flatten().copied().collect();
-    let is_complete = |key: &SetKey| {
+/// The same, from the descriptors that each rank has.
+fn newest_complete(known: &[Vec<ApplyKey>]) -> Option<ApplyKey> {
+    let keys: BTreeSet<ApplyKey> = known.iter().flatten().copied().collect();
+    let is_complete = |key: &ApplyKey| {
         let mut ranks = known.iter();
         ranks.all(|keys| keys.iter().any(|other| other.fits(key)))
     };
-    let complete: Vec<SetKey> = keys.into_iter().filter(is_complete).collect();
+    let complete: Vec<ApplyKey> = keys.into_iter().filter(is_complete).collect();
     // The first descriptor of each rank comes from its own file.
     let candidates = complete.iter().map(|key| NewestApply {
         generation: key.generation,
@@ -263,15 +265,15 @@ fn newest_of_all(known: &[Vec<SetKey>]) -> Option<SetKey> {
 mod tests {
     use super::*;
 
-    const A: SetKey = SetKey {
+    const A: ApplyKey = ApplyKey {
         generation: Some(Generation::new(1, 7)),
         layout: 1,
     };
-    const B: SetKey = SetKey {
+    const B: ApplyKey = ApplyKey {
         generation: Some(Generation::new(2, 3)),
         layout: 2,
     };
-    const UNNAMED: SetKey = SetKey {
+    const UNNAMED: ApplyKey = ApplyKey {
         generation: None,
         layout: 3,
     };
@@ -279,36 +281,36 @@ mod tests {
     #[test]
     fn the_newest_descriptors_that_every_rank_has_are_taken() {
         let stale = [vec![B], vec![A, B], vec![B], vec![B]];
-        assert_eq!(newest_of_all(&stale), Some(B));
+        assert_eq!(newest_complete(&stale), Some(B));
         let ahead = [vec![A], vec![B, A], vec![A], vec![A]];
-        assert_eq!(newest_of_all(&ahead), Some(A));
-        assert_eq!(newest_of_all(&[vec![A], vec![B], vec![B]]), None);
+        assert_eq!(newest_complete(&ahead), Some(A));
+        assert_eq!(newest_complete(&[vec![A], vec![B], vec![B]]), None);
         // Either would do for two ranks: the counter tells.
-        assert_eq!(newest_of_all(&[vec![A, B], vec![B, A]]), Some(B));
+        assert_eq!(newest_complete(&[vec![A, B], vec![B, A]]), Some(B));
     }
 
     /// The usual case: the same sets, again and again.
     #[test]
     fn applies_of_one_layout_differ_by_their_generations() {
-        let again = SetKey { layout: 1, ..B };
-        assert_eq!(newest_of_all(&[vec![again], vec![A], vec![again]]), None);
+        let again = ApplyKey { layout: 1, ..B };
+        assert_eq!(newest_complete(&[vec![again], vec![A], vec![again]]), None);
         let stale = [vec![again], vec![A, again], vec![again]];
-        assert_eq!(newest_of_all(&stale), Some(again));
+        assert_eq!(newest_complete(&stale), Some(again));
         let ahead = [vec![again, A], vec![A], vec![A]];
-        assert_eq!(newest_of_all(&ahead), Some(A));
+        assert_eq!(newest_complete(&ahead), Some(A));
     }
 
     #[test]
     fn where_counters_do_not_tell_most_ranks_decide() {
-        let again = SetKey {
+        let again = ApplyKey {
             generation: Some(Generation::new(1, 9)),
             layout: 2,
         };
         let known = [vec![again], vec![A, again], vec![again], vec![again, A]];
-        assert_eq!(newest_of_all(&known), Some(again));
-        assert_eq!(newest_of_all(&[vec![A, again], vec![again, A]]), None);
-        assert_eq!(newest_of_all(&[vec![A, UNNAMED], vec![UNNAMED, A]]), None);
+        assert_eq!(newest_complete(&known), Some(again));
+        assert_eq!(newest_complete(&[vec![A, again], vec![again, A]]), None);
+        assert_eq!(newest_complete(&[vec![A, UNNAMED], vec![UNNAMED, A]]), None);
         let most = [vec![A, UNNAMED], vec![UNNAMED, A], vec![UNNAMED, A]];
-        assert_eq!(newest_of_all(&most), Some(UNNAMED));
+        assert_eq!(newest_complete(&most), Some(UNNAMED));
     }
 }

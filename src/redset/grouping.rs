@@ -11,13 +11,19 @@ use crate::wire::gather_u64;
 const TAG: Tag = 0x7273;
 const HOSTNAME: usize = 256;
 
-pub(super) fn create<C: Comm>(
+/// Chooses the sets of a communicator: ranks that give the same `group` string are expected to fail
+/// together, so they come into different sets. Sets of at least `min_size` ranks where there are enough.
+/// If the environment declares a topology, the sets are placed by it, and `group` names a domain in it.
+///
+/// # Collective
+/// Called by all ranks of `comm`; all return the same verdict.
+pub fn create<C: Comm>(
     comm: &C,
     scheme: Scheme,
     group: Option<&[u8]>,
     min_size: usize,
 ) -> Result<Redset<C>> {
-    let parent = same(comm)?;
+    let parent = duplicate(comm)?;
     // Without redundancy there is nothing to place.
     if scheme != Scheme::Single {
         let path = topology::path();
@@ -31,15 +37,15 @@ pub(super) fn create<C: Comm>(
         _ => by_failure_group(&parent, group, min_size)?,
     };
     let numbers = number_sets(&parent, &set)?;
-    Redset::made(parent, scheme, numbers, set)
+    Redset::new(parent, scheme, numbers, set)
 }
 
 /// The sets of a placement that fits the communicator.
 pub(super) fn create_placed<C: Comm>(parent: C, placement: &Placement) -> Result<Redset<C>> {
-    let (group, place) = placement.set_of(parent.rank());
-    let set = part_in_order(&parent, group, place)?;
+    let (group, rank) = placement.set_of(parent.rank());
+    let set = part_in_order(&parent, group, rank)?;
     let numbers = (placement.sets().count(), group);
-    Redset::made(parent, placement.scheme().into(), numbers, set)
+    Redset::new(parent, placement.scheme().into(), numbers, set)
 }
 
 /// Forms the set of a descriptor again.
@@ -65,8 +71,8 @@ pub(super) fn restore<C: Comm>(parent: C, descriptor: Descriptor) -> Result<Reds
 }
 
 impl<C: Comm> Redset<C> {
-    /// `groups` is how many sets there are, and `group` the number of this one.
-    fn made(
+    /// `groups` is the number of sets, `group` which of them `set` is.
+    fn new(
         parent: C,
         scheme: Scheme,
         (groups, group): (usize, usize),
@@ -108,11 +114,12 @@ impl<C: Comm> Redset<C> {
     }
 }
 
-/// A communicator of its own with the same ranks.
-pub(super) fn same<C: Comm>(comm: &C) -> Result<C> {
+/// Another communicator with the same ranks.
+pub(super) fn duplicate<C: Comm>(comm: &C) -> Result<C> {
     Ok(part(comm, 0)?)
 }
 
+/// The left and the right neighbour in the set; `map` has the ranks in the parent communicator.
 fn neighbours<C: Comm>(comm: &C, map: &[usize]) -> Result<(Neighbour, Neighbour)> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let (left, right) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);

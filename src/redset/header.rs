@@ -16,12 +16,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Descriptor, Error, Result};
+use super::names::is_of_member;
+use super::{Descriptor, Error, Result, bad_file};
 use crate::kvtree::value::{parse_rank, parse_unsigned, rank_text};
 use crate::kvtree::{self, Tree, TreeMut, TreeRef, pack};
+use crate::protect::Geometry;
 use crate::protect::generation::{Generation, HeaderClaim};
 use crate::protect::sums::joined;
-use crate::storage::place::{FileAttributes, Owner, Place, Time, owner_of};
+use crate::storage::names::{FileAttributes, FileName, Owner, Time, owner_of};
 
 const DESCRIPTORS: &CStr = c"DESC";
 const FILES: &CStr = c"FILES";
@@ -74,7 +76,7 @@ pub(super) struct StripeInfo {
 impl RankInfo {
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
-        // `note_down` and `from_tree` have checked that the sum is a number.
+        // `checked` has found that the sum does not overflow.
         self.files.iter().map(|file| file.attributes.size).sum()
     }
 
@@ -105,7 +107,8 @@ impl RankInfo {
         let mut list = tree.child(FILE);
         for (index, file) in self.files.iter().enumerate() {
             let path = file.path.as_os_str().as_bytes();
-            let path = CString::new(path).map_err(|_| bad(&file.path, "its name has a zero"))?;
+            let path =
+                CString::new(path).map_err(|_| bad_file(&file.path, "its name has a zero"))?;
             file.fill(list.child(&rank_text(index)).into_child(&path))?;
         }
         if self.files.is_empty() {
@@ -166,7 +169,7 @@ pub(super) fn set_generation(mut tree: TreeMut, generation: Option<Generation>) 
     Ok(())
 }
 
-/// The numbers of a file, in no particular order.
+/// The numbers that a tree holds about a file.
 fn numbers(attributes: &FileAttributes) -> [(&'static CStr, u64); 10] {
     let FileAttributes {
         atime,
@@ -263,6 +266,27 @@ fn absent(key: &CStr) -> Error {
 }
 
 impl Header {
+    /// With zeros as the checksums of the redundancy, which is not written yet.
+    pub(super) fn new(
+        rank: usize,
+        infos: BTreeMap<usize, RankInfo>,
+        geometry: &Geometry,
+        map: &[usize],
+        has_checksums: bool,
+    ) -> Header {
+        let pieces = geometry.redundancy(rank).len();
+        let stripes = geometry.chunk().map(|chunk| StripeInfo {
+            chunk,
+            map: map.to_vec(),
+        });
+        Header {
+            rank,
+            infos,
+            stripes,
+            checksums: vec![0; if has_checksums { pieces } else { 0 }],
+        }
+    }
+
     /// The header as it stands in a file.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut tree = Tree::new();
@@ -293,12 +317,9 @@ impl Header {
         Header::read_at(&path.to_owned().into())
     }
 
-    /// As [`Header::read`].
-    pub(super) fn read_at(place: &Place) -> Result<Option<(Header, u64)>> {
-        let Some(fd) = opened(place)? else {
-            return Ok(None);
-        };
-        Header::from_fd(place.path(), fd).map(Some)
+    pub(super) fn read_at(file: &FileName) -> Result<Option<(Header, u64)>> {
+        let fd = opened(file)?;
+        fd.map(|fd| Header::from_fd(file.path(), fd)).transpose()
     }
 
     /// The header of a file, and the owner of the file.
@@ -307,15 +328,14 @@ impl Header {
             return Ok(None);
         };
         let owner = owner_of(&fd)?;
-        let (header, _) = Header::from_fd(path, fd)?;
-        Ok(Some((header, owner)))
+        Ok(Some((Header::from_fd(path, fd)?.0, owner)))
     }
 
     fn from_fd(path: &Path, fd: OwnedFd) -> Result<(Header, u64)> {
         let mut tree = Tree::new();
         let length = kvtree::file::read_fd(path, &fd, tree.edit())?;
         if length == 0 {
-            return Err(bad(path, "it is empty"));
+            return Err(bad_file(path, "it is empty"));
         }
         Ok((Header::from_tree(tree.view(), path)?, length))
     }
@@ -327,7 +347,7 @@ impl Header {
             let rank = parse_rank(entry.key_bytes()).ok_or_else(|| absent(RANK))?;
             let info = RankInfo::from_tree(entry.tree().ok_or_else(|| absent(DESCRIPTORS))?)?;
             if info.descriptor.rank != rank {
-                return Err(bad(path, "its ranks contradict each other"));
+                return Err(bad_file(path, "its ranks contradict each other"));
             }
             infos.insert(rank, info);
         }
@@ -343,12 +363,12 @@ impl Header {
             checksums: checksums_of(tree, rank)?,
         };
         match header.contradiction() {
-            Some(what) => Err(bad(path, what)),
+            Some(what) => Err(bad_file(path, what)),
             None => Ok(header),
         }
     }
 
-    /// Refuses a header whose parts contradict each other.
+    /// What in the header contradicts the rest, if anything does.
     fn contradiction(&self) -> Option<&'static str> {
         let own = &self.own().descriptor;
         let others = || {
@@ -396,7 +416,7 @@ impl Header {
             && left.into_iter().all(|rank| self.infos.contains_key(&rank))
     }
 
-    /// The length of chunks that it names, or 0.
+    /// The chunk length that it names, or 0.
     pub(super) fn chunk(&self) -> u64 {
         self.stripes.as_ref().map_or(0, |stripes| stripes.chunk)
     }
@@ -450,33 +470,20 @@ fn own_rank(tree: TreeRef, infos: &BTreeMap<usize, RankInfo>, path: &Path) -> Re
     let known: Vec<_> = ranks.filter(|rank| infos.contains_key(rank)).collect();
     match known[..] {
         [rank] => Ok(rank),
-        [] => Err(bad(path, "it does not say whose it is")),
+        [] => Err(bad_file(path, "it does not say whose it is")),
         _ => {
-            let mine = known.iter().find(|rank| names_member(path, **rank));
+            let mine = known.iter().find(|rank| is_of_member(path, **rank));
             mine.copied()
-                .ok_or_else(|| bad(path, "it names several ranks"))
+                .ok_or_else(|| bad_file(path, "it names several ranks"))
         }
     }
 }
 
 /// `None` if there is no file.
-fn opened(place: &Place) -> Result<Option<OwnedFd>> {
-    match place.open_read() {
+fn opened(file: &FileName) -> Result<Option<OwnedFd>> {
+    match file.open_read() {
         Err(error) if error.is_absent() => Ok(None),
         outcome => Ok(Some(outcome?)),
-    }
-}
-
-fn names_member(path: &Path, rank: usize) -> bool {
-    let member = format!(".mem_{}_of_", rank + 1);
-    path.file_name()
-        .is_some_and(|name| name.to_string_lossy().contains(&member))
-}
-
-fn bad(path: &Path, what: &str) -> Error {
-    Error::BadFile {
-        path: path.to_owned(),
-        what: what.into(),
     }
 }
 

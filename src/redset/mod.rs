@@ -1,9 +1,16 @@
 //! Redundancy for the files of a set of ranks: lost files are rebuilt from those of the others.
 //!
-//! `descriptor` says what a rank's set is, `grouping` makes the sets of a communicator, `header` is the tree in front of
-//! every redundancy file. [`Redset::apply`] and [`recover`] let `protect` plan and carry out what
-//! is missing; `member` has the files of a rank as the two streams that it needs. The offline `rebuild` does the same
-//! with ranks as threads.
+//! | step | files |
+//! |---|---|
+//! | make the sets of a communicator | `grouping`; `descriptor` is what a rank knows of its set |
+//! | finish or undo an interrupted apply; commit a new one | `commit` |
+//! | apply: record the files, encode, write redundancy files | `apply`; `header` is the tree in front of a redundancy file, `sharing` gives copies to neighbours, `access` has permissions and owners |
+//! | recover: find the descriptors, compare the headers, rebuild what is lost | `recover`, `descriptors`, `survey`, `repair` |
+//! | verify: read everything, report on every file | `verify`, `repair` |
+//! | both without MPI, with ranks as threads | `rebuild` |
+//!
+//! `protect` plans and carries out what is missing, from the two streams of bytes that each rank has: its files
+//! (`streams`) and its redundancy (`redundancy`). `names` has the names of all files, `config` the settings.
 //!
 //! Nothing is changed in place: new files are written beside the old ones, all ranks agree, then all
 //! rename (`commit`). A crash at any moment leaves the old state or one that the next recover completes.
@@ -17,33 +24,36 @@ mod descriptor;
 mod descriptors;
 mod grouping;
 mod header;
-mod member;
-mod members;
 mod names;
 pub mod rebuild;
 mod recover;
 mod redundancy;
+mod repair;
 mod sharing;
+mod streams;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::comm::{self, Comm, FromPeer, Tag, agree};
 use crate::failure_domain::placement::{self, Placement};
 use crate::protect::set::placed;
 use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
-use crate::storage::place::remove;
+use crate::storage::names::remove;
 use crate::{kvtree, rankstr, storage};
 
-use member::MemberFiles;
+use streams::MemberFiles;
 
 pub use crate::protect::Scheme;
 pub use config::Config;
 pub use descriptor::Descriptor;
+pub use grouping::create;
+pub use recover::recover;
+pub use verify::verify;
 
 /// Messages with blocks of files have this tag and the next.
 const TAG: Tag = 0x7265;
@@ -75,7 +85,7 @@ pub enum Error {
     TooManyRanks { ranks: usize, most: usize },
     #[error("a thread for a rank could not be started: {0}")]
     NoThread(std::io::Error),
-    /// Only the command refuses them; the functions trust the caller's map.
+    /// Only `stanchion rebuild` confines files to a directory; the C functions trust the caller's map.
     #[error("these files are not below {}: {paths:?}", directory.display())]
     Outside {
         directory: PathBuf,
@@ -94,7 +104,7 @@ pub enum Error {
     /// The ranks of a set, or the sets of an apply, have files of different applies.
     #[error("the files are not those of one complete apply: {0}")]
     Generations(String),
-    /// Something that must hold does not; what would follow from it must not be taken for data.
+    /// An invariant does not hold. Going on could give wrong data.
     #[error("internal error: {0}")]
     Broken(&'static str),
     /// More is lost than the scheme tolerates, or no scheme protects it.
@@ -123,10 +133,17 @@ pub enum Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What a rank next to us in the set is.
+fn bad_file(path: &Path, what: impl ToString) -> Error {
+    Error::BadFile {
+        path: path.to_owned(),
+        what: what.to_string(),
+    }
+}
+
+/// A rank next to ours in the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// In the set, and in the communicator the sets were made from.
+    /// In the set, and in the communicator that the sets were made from.
     pub rank: usize,
     pub world_rank: usize,
     pub hostname: String,
@@ -141,7 +158,7 @@ pub struct Redset<C: Comm> {
     set: Option<Peers<C>>,
 }
 
-/// The other ranks of our set.
+/// The set of this rank: its communicator and its neighbours.
 pub struct Peers<C: Comm> {
     comm: C,
     set: Set,
@@ -153,47 +170,13 @@ pub struct Peers<C: Comm> {
     pub right: Neighbour,
 }
 
-/// Chooses the sets of a communicator: ranks that give the same `group` string are expected to fail
-/// together, so they come into different sets. Sets of at least `min_size` ranks where there are enough.
-/// If the environment declares a topology, the sets are placed by it, and `group` names a domain in it.
-///
-/// # Collective
-/// Called by all ranks of `comm`; all return the same verdict.
-pub fn create<C: Comm>(
-    comm: &C,
-    scheme: Scheme,
-    group: Option<&[u8]>,
-    min_size: usize,
-) -> Result<Redset<C>> {
-    grouping::create(comm, scheme, group, min_size)
-}
-
 /// The sets of a placement that was made for the ranks of `comm`, protected by its scheme.
 ///
 /// # Collective
 /// Called by all ranks of `comm` with the same placement; all return the same verdict.
 pub fn create_placed<C: Comm>(comm: &C, placement: &Placement) -> Result<Redset<C>> {
     placed::check(comm, placement)?;
-    grouping::create_placed(grouping::same(comm)?, placement)
-}
-
-/// Rebuilds what is missing of the files that [`Redset::apply`] protected under `name`. The descriptor
-/// is returned whatever happens, as far as it is known, so that `unapply` can clean up.
-///
-/// # Collective
-/// Called by all ranks of `comm`; all return the same verdict.
-pub fn recover<C: Comm>(comm: &C, name: &OsStr) -> Result<(Redset<C>, Result<()>)> {
-    recover::recover(comm, name)
-}
-
-/// Reads every file that is protected under `name` and its redundancy, and compares them with their
-/// checksums. Nothing is changed. The tree shows the state of each file of each rank of the caller's
-/// set; the verdict is an error on all ranks when anything is missing or damaged on any of them.
-///
-/// # Collective
-/// Called by all ranks of `comm`; all return the same verdict.
-pub fn verify<C: Comm>(comm: &C, name: &OsStr) -> Result<(kvtree::Tree, Result<()>)> {
-    verify::verify(comm, name)
+    grouping::create_placed(grouping::duplicate(comm)?, placement)
 }
 
 impl<C: Comm> Redset<C> {
@@ -234,9 +217,9 @@ impl<C: Comm> Redset<C> {
     }
 
     /// The files that `apply` writes on this rank: descriptors first, then the redundancy.
-    pub fn redundancy_files(&self, name: &OsStr) -> Result<Vec<PathBuf>> {
+    pub fn redundancy_files(&self, name: &OsStr) -> Result<[PathBuf; 2]> {
         let descriptor = self.descriptor.as_ref().ok_or(Error::NotFormed)?;
-        Ok(vec![
+        Ok([
             names::descriptor_file(name, descriptor.world_rank),
             names::redundancy_file(name, descriptor),
         ])
@@ -246,16 +229,14 @@ impl<C: Comm> Redset<C> {
     pub fn original_files(&self, name: &OsStr) -> Result<Vec<PathBuf>> {
         let descriptor = self.descriptor.as_ref().ok_or(Error::NotFormed)?;
         let path = names::redundancy_file(name, descriptor);
-        let (header, _) = header::Header::read(&path)?.ok_or_else(|| Error::BadFile {
-            path,
-            what: "it does not exist".into(),
-        })?;
+        let found = header::Header::read(&path)?;
+        let (header, _) = found.ok_or_else(|| bad_file(&path, "it does not exist"))?;
         let files = header.own().files.iter();
         Ok(files.map(|file| file.path.clone()).collect())
     }
 
-    /// Descriptor and set, once the set is formed.
-    fn ready(&self) -> Result<(&Descriptor, &Peers<C>)> {
+    /// Descriptor and set; an error if the set was not formed.
+    fn formed(&self) -> Result<(&Descriptor, &Peers<C>)> {
         let both = self.descriptor.as_ref().zip(self.set.as_ref());
         both.ok_or(Error::NotFormed)
     }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{Descriptor, Scheme};
-use crate::storage::place::Place;
+use crate::storage::names::FileName;
 
 const PART: &str = ".part";
 const SINGLE: &str = "single";
@@ -32,6 +32,13 @@ pub(super) fn redundancy_file(name: &OsStr, of: &Descriptor) -> PathBuf {
     with_suffix(name, &suffix)
 }
 
+/// Whether the name says that it is the redundancy file of this rank of a set.
+pub(super) fn is_of_member(path: &Path, rank: usize) -> bool {
+    let member = format!(".mem_{}_of_", rank + 1);
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().contains(&member))
+}
+
 /// The scheme as file names spell it.
 pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
     match scheme {
@@ -42,9 +49,9 @@ pub(super) fn scheme_name(scheme: Scheme) -> &'static str {
     }
 }
 
-/// What the name of a redundancy file says, from 0.
+/// What the name of a redundancy file says; ranks and sets are counted from 0, unlike in the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name {
+pub(super) struct ParsedName {
     pub(super) scheme: &'static str,
     pub(super) groups: usize,
     pub(super) group: usize,
@@ -54,7 +61,7 @@ pub(super) struct Name {
 }
 
 /// Reads what [`redundancy_file`] puts behind a prefix.
-pub(super) fn parse(suffix: &str) -> Option<Name> {
+pub(super) fn parse(suffix: &str) -> Option<ParsedName> {
     let one_of = |text: &str| -> Option<(usize, usize)> {
         let (which, all) = text.split_once("_of_")?;
         let which = which.parse::<usize>().ok()?.checked_sub(1)?;
@@ -67,7 +74,7 @@ pub(super) fn parse(suffix: &str) -> Option<Name> {
     let scheme = SCHEMES.into_iter().find(|known| *known == scheme)?;
     let (group, groups) = one_of(next()?.strip_prefix("grp_")?)?;
     let (rank, ranks) = one_of(next()?.strip_prefix("mem_")?)?;
-    let name = Name {
+    let name = ParsedName {
         scheme,
         groups,
         group,
@@ -89,7 +96,7 @@ pub(super) fn part(file: &Path) -> PathBuf {
 }
 
 /// As [`part`].
-pub(super) fn part_of(file: &Place) -> Place {
+pub(super) fn part_of(file: &FileName) -> FileName {
     file.with_suffix(PART)
 }
 
@@ -110,7 +117,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        let name = Name {
+        let name = ParsedName {
             scheme: "xor",
             groups: 3,
             group: 1,

@@ -1,7 +1,7 @@
 //! Verify and rebuild without MPI: one process reads the redundancy files of all ranks of a set.
 //!
 //! [`applied`] finds the sets under a name. The headers of a set are read and compared first (`found`): one that
-//! contradicts itself counts as lost, and only if all others agree on the set are its ranks started, as threads. They
+//! contradicts itself counts as lost, and all others must be of one set. Then its ranks are started, as threads. They
 //! recover or verify as they would under MPI, except that files may have moved, or must be below a directory of the caller
 //! ([`rebuild_below`]).
 
@@ -13,13 +13,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub use super::members::State;
-use super::members::{Location, SurveyedSet};
-use super::{Config, Descriptor, Error, Peers, Result, Scheme, agree, names};
+pub use super::repair::FileVerdict;
+use super::repair::{Location, SurveyedSet};
+use super::{Config, Descriptor, Error, Peers, Result, Scheme, agree, bad_file, names};
 use crate::comm::local::{self, LocalComm};
 use crate::kvtree::TreeRef;
-use crate::storage::below::Below;
-use crate::storage::place::Place;
+use crate::storage::confined::ConfinedDirectory;
+use crate::storage::names::FileName;
 
 pub use applied::{Applied, SetFiles, applied};
 use found::FoundSet;
@@ -52,21 +52,21 @@ impl SchemeKind {
 pub struct Finding {
     pub world_rank: usize,
     pub path: PathBuf,
-    pub state: State,
+    pub verdict: FileVerdict,
 }
 
 /// Reads all files of a set and its redundancy, and compares them with their checksums. Nothing is changed.
 pub fn verify(set: &SetFiles, prefix: &OsStr) -> Result<Vec<Finding>> {
     let found = FoundSet::read(|scheme| SchemeKind::of(scheme) == set.kind, &set.files)?;
-    let places = FilePlaces::as_recorded(prefix);
-    let ranks = found.run(&places, |set, descriptor, location| {
+    let locations = SetLocations::as_recorded(prefix);
+    let ranks = found.run(&locations, |set, descriptor, location| {
         let surveyed = SurveyedSet::survey(set, descriptor, location);
         let scrubbed = agree(&set.comm, surveyed)?.scrub();
         let all = scrubbed.files.into_iter().chain(scrubbed.redundancy);
-        let findings = all.map(|(path, state)| Finding {
+        let findings = all.map(|(path, verdict)| Finding {
             world_rank: descriptor.world_rank,
             path,
-            state,
+            verdict,
         });
         Ok(findings.collect::<Vec<_>>())
     })?;
@@ -80,7 +80,7 @@ pub struct Contents {
     pub world_ranks: Vec<usize>,
 }
 
-/// What the set protects whose redundancy files (those that were found) are given.
+/// What a set protects, from those of its redundancy files that were found.
 pub fn contents(kind: SchemeKind, files: &[PathBuf]) -> Result<Contents> {
     let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
     Ok(Contents {
@@ -90,7 +90,7 @@ pub fn contents(kind: SchemeKind, files: &[PathBuf]) -> Result<Contents> {
 }
 
 /// Rebuilds what is missing of the set. `map` gives the present path of each original file; without
-/// it they are where they were. New redundancy files get names that begin with `prefix`.
+/// it, no file has moved. New redundancy files get names that begin with `prefix`.
 pub fn rebuild(
     kind: SchemeKind,
     files: &[PathBuf],
@@ -98,11 +98,11 @@ pub fn rebuild(
     map: Option<TreeRef>,
 ) -> Result<()> {
     let found = FoundSet::read(|scheme| kind.fits(scheme), files)?;
-    let places = match map {
-        Some(map) => FilePlaces::mapped(prefix, map),
-        None => FilePlaces::as_recorded(prefix),
+    let locations = match map {
+        Some(map) => SetLocations::mapped(prefix, map),
+        None => SetLocations::as_recorded(prefix),
     };
-    repair(&found, &places)
+    repair(&found, &locations)
 }
 
 /// As [`rebuild`] for files of a stranger: nothing is read or written that is not below `directory`, or, for
@@ -119,7 +119,7 @@ pub fn rebuild_below(
         let (directory, paths) = (directory.to_owned(), outside);
         return Err(Error::Outside { directory, paths });
     }
-    repair(&found, &FilePlaces::below(prefix, &found, directory)?)
+    repair(&found, &SetLocations::below(prefix, &found, directory)?)
 }
 
 /// The original files of a set that are not below a directory.
@@ -129,38 +129,37 @@ pub fn files_outside(set: &SetFiles, directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn outside(found: &FoundSet, directory: &Path) -> Result<Vec<PathBuf>> {
-    let below = Below::open(directory)?;
-    let outside = found.originals().filter(|path| !below.contains(path));
+    let confined = ConfinedDirectory::open(directory)?;
+    let outside = found.originals().filter(|path| !confined.contains(path));
     Ok(outside.cloned().collect())
 }
 
-fn repair(found: &FoundSet, places: &FilePlaces) -> Result<()> {
+fn repair(found: &FoundSet, locations: &SetLocations) -> Result<()> {
     let config = Config::current();
     let limits = config.limits(found.ranks());
-    let ranks = found.run(places, |set, descriptor, location| {
+    let ranks = found.run(locations, |set, descriptor, location| {
         let surveyed = SurveyedSet::survey(set, descriptor, location);
-        let repaired = surveyed.and_then(|members| members.repair(limits, config.salvages()));
-        let placed = agree(&set.comm, repaired)?.commit();
-        agree(&set.comm, placed)
-    })?;
-    drop(ranks);
-    Ok(())
+        let repaired = surveyed.and_then(|surveyed| surveyed.repair(limits, config.salvages()));
+        let committed = agree(&set.comm, repaired)?.commit();
+        agree(&set.comm, committed)
+    });
+    ranks.map(drop)
 }
 
 /// Where the files of a set are.
-struct FilePlaces<'a> {
+struct SetLocations<'a> {
     prefix: &'a OsStr,
-    /// Of each original file; `None` if they are where they were.
-    originals: Option<HashMap<PathBuf, Place>>,
+    /// Of each original file, by its recorded path; `None` if no file has moved.
+    originals: Option<HashMap<PathBuf, FileName>>,
     /// Of each redundancy file that is not where its name says.
-    redundancy: HashMap<PathBuf, Place>,
-    /// Why an original file has no place.
+    redundancy: HashMap<PathBuf, FileName>,
+    /// What is wrong with a file that is not in `originals`.
     unknown: &'static str,
 }
 
-impl FilePlaces<'_> {
-    fn as_recorded(prefix: &OsStr) -> FilePlaces<'_> {
-        FilePlaces {
+impl SetLocations<'_> {
+    fn as_recorded(prefix: &OsStr) -> SetLocations<'_> {
+        SetLocations {
             prefix,
             originals: None,
             redundancy: HashMap::new(),
@@ -168,36 +167,40 @@ impl FilePlaces<'_> {
         }
     }
 
-    fn mapped<'a>(prefix: &'a OsStr, map: TreeRef) -> FilePlaces<'a> {
+    fn mapped<'a>(prefix: &'a OsStr, map: TreeRef) -> SetLocations<'a> {
         let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
         let entries = map.iter().filter_map(|entry| {
             let now = entry.tree()?.first()?;
             Some((path(entry.key_bytes()), path(now.key_bytes()).into()))
         });
-        FilePlaces {
+        SetLocations {
             originals: Some(entries.collect()),
             unknown: "the map does not say where it is now",
-            ..FilePlaces::as_recorded(prefix)
+            ..SetLocations::as_recorded(prefix)
         }
     }
 
     /// Holds the directories of all files open, so that they cannot be exchanged after the check.
-    fn below<'a>(prefix: &'a OsStr, found: &FoundSet, directory: &Path) -> Result<FilePlaces<'a>> {
-        let mut below = Below::open(directory)?;
+    fn below<'a>(
+        prefix: &'a OsStr,
+        found: &FoundSet,
+        directory: &Path,
+    ) -> Result<SetLocations<'a>> {
+        let mut confined = ConfinedDirectory::open(directory)?;
         let mut originals = HashMap::new();
         for path in found.originals() {
-            let place = below.place(path)?;
-            originals.extend(place.map(|place| (path.clone(), place)));
+            let file = confined.file_name(path)?;
+            originals.extend(file.map(|file| (path.clone(), file)));
         }
         let (directory, _) = applied::split(prefix);
-        let mut below = Below::open(directory)?;
+        let mut confined = ConfinedDirectory::open(directory)?;
         let mut redundancy = HashMap::new();
         for descriptor in found.descriptors() {
             let path = found.redundancy_file(descriptor, prefix);
-            let place = below.place(&path)?;
-            redundancy.extend(place.map(|place| (path, place)));
+            let file = confined.file_name(&path)?;
+            redundancy.extend(file.map(|file| (path, file)));
         }
-        Ok(FilePlaces {
+        Ok(SetLocations {
             prefix,
             originals: Some(originals),
             redundancy,
@@ -205,18 +208,16 @@ impl FilePlaces<'_> {
         })
     }
 
-    fn of_original(&self, path: &Path) -> Result<Place> {
-        let Some(places) = &self.originals else {
+    fn of_original(&self, path: &Path) -> Result<FileName> {
+        let Some(originals) = &self.originals else {
             return Ok(path.to_owned().into());
         };
-        places.get(path).cloned().ok_or_else(|| Error::BadFile {
-            path: path.to_owned(),
-            what: self.unknown.into(),
-        })
+        let found = originals.get(path).cloned();
+        found.ok_or_else(|| bad_file(path, self.unknown))
     }
 
-    fn of_redundancy(&self, path: PathBuf) -> Place {
-        let place = self.redundancy.get(&path).cloned();
-        place.unwrap_or_else(|| path.into())
+    fn of_redundancy(&self, path: PathBuf) -> FileName {
+        let moved = self.redundancy.get(&path).cloned();
+        moved.unwrap_or_else(|| path.into())
     }
 }

@@ -1,30 +1,30 @@
-//! The redundancy that a rank holds, in a file behind its header.
+//! The stream of the redundancy that a rank holds: parity chunks or copies, in a file behind its header.
 
 use super::access::Access;
-use super::member::{absolute, bad, in_blocks};
-use super::{Error, Result};
+use super::streams::{absolute, in_blocks};
+use super::{Error, Result, bad_file};
 use crate::protect::near::{Extent, StreamExtents};
 use crate::protect::sums::Sums;
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
-use crate::storage::place::{Owner, Place};
+use crate::storage::names::{FileName, Owner};
 
-/// The redundancy that a rank holds, in a file behind a header of `header` bytes.
 pub(super) struct RedundancyStream {
-    place: Place,
+    name: FileName,
+    /// Bytes of the header, behind which the stream begins.
     header: u64,
-    /// Lengths of the parity chunks or copies in it.
+    /// Bytes of each parity chunk or copy.
     pieces: Vec<u64>,
     file: Option<BlockFile>,
-    /// Created by this process, to be written.
+    /// Whether this process has created the file.
     is_new: bool,
     pub(super) sums: Option<Sums>,
 }
 
 impl RedundancyStream {
-    /// To be read or, after [`RedundancyStream::begin`], written.
+    /// To be read or, after [`RedundancyStream::create`], written.
     pub(super) fn new(
-        place: Place,
+        name: FileName,
         header: u64,
         pieces: Vec<u64>,
         checksums: bool,
@@ -36,7 +36,7 @@ impl RedundancyStream {
         });
         RedundancyStream {
             sums: checksums.then(|| Sums::new(length, ends)),
-            place,
+            name,
             header,
             pieces,
             file: None,
@@ -45,16 +45,16 @@ impl RedundancyStream {
     }
 
     /// Creates the file; it belongs to the heir, if there is one.
-    pub(super) fn begin(&mut self, access: Access, heir: Option<Owner>) -> Result<()> {
+    pub(super) fn create(&mut self, access: Access, heir: Option<Owner>) -> Result<()> {
         let length = self.header + self.pieces.iter().sum::<u64>();
-        let fd = access.create(&self.place, heir)?;
+        let fd = access.create(&self.name, heir)?;
         self.file = Some(BlockFile::growing(fd, length));
         self.is_new = true;
         Ok(())
     }
 
     pub(super) fn extents(&self) -> Result<StreamExtents> {
-        let (file, path) = (self.place.identity()?, absolute(&self.place));
+        let (file, path) = (self.name.inode_id()?, absolute(&self.name));
         let mut length = 0;
         let extent = |piece: &u64| {
             let start = length;
@@ -79,13 +79,13 @@ impl RedundancyStream {
     pub(super) fn read(&mut self, offset: u64, block: &mut [u8]) -> Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => BlockFile::existing(self.place.open_read()?),
+            None => BlockFile::existing(self.name.open_read()?),
         };
         let file = self.file.insert(file);
         let got = file.read_at(self.header + offset, block);
-        let got = got.map_err(|error| bad(&self.place, error))?;
+        let got = got.map_err(|error| bad_file(self.name.path(), error))?;
         if got < block.len() {
-            return Err(bad(&self.place, "it is too short"));
+            return Err(bad_file(self.name.path(), "it is too short"));
         }
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
@@ -95,9 +95,9 @@ impl RedundancyStream {
 
     pub(super) fn write(&mut self, offset: u64, block: &[u8]) -> Result<()> {
         let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
+        let file = file.ok_or_else(|| bad_file(self.name.path(), "it is not open"))?;
         let written = file.write_at(self.header + offset, block);
-        written.map_err(|error| bad(&self.place, error))?;
+        written.map_err(|error| bad_file(self.name.path(), error))?;
         if let Some(sums) = &mut self.sums {
             sums.add(offset, block);
         }
@@ -130,14 +130,14 @@ impl RedundancyStream {
     }
 
     /// Writes the header, which must have the length given to `new`, and syncs the file.
-    pub(super) fn settle(&mut self, header: &[u8]) -> Result<()> {
+    pub(super) fn finish(&mut self, header: &[u8]) -> Result<()> {
         if header.len() as u64 != self.header {
             return Err(Error::Broken("a header has outgrown its place"));
         }
         let file = self.file.as_mut();
-        let file = file.ok_or_else(|| bad(&self.place, "it is not open"))?;
-        let settled = file.write_at(0, header).and_then(|()| sync(file));
-        settled.map_err(|error| bad(&self.place, error))?;
+        let file = file.ok_or_else(|| bad_file(self.name.path(), "it is not open"))?;
+        let finished = file.write_at(0, header).and_then(|()| sync(file));
+        finished.map_err(|error| bad_file(self.name.path(), error))?;
         self.file = None;
         Ok(())
     }

@@ -35,8 +35,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The infos of this rank and its left neighbours, by rank.
-pub(super) fn infos<C: Comm>(comm: &C, own: &RankInfo) -> Result<BTreeMap<usize, RankInfo>> {
+/// Gives the info of this rank to its right neighbours; returns it and those of the left ones, by rank.
+pub(super) fn share_info<C: Comm>(comm: &C, own: &RankInfo) -> Result<BTreeMap<usize, RankInfo>> {
     let copies = own.descriptor.scheme.copies();
     let mut infos = BTreeMap::from([(own.descriptor.rank, own.clone())]);
     for (rank, tree) in give_to_right(comm, copies, &own.to_tree()?)? {

@@ -1,22 +1,23 @@
 //! What the headers of a set say: which apply each belongs to, and what it protected.
 //!
-//! Each rank reads its header and tells all others what it claims, and all judge the same claims by the same rules. So
+//! Each rank reads its header and reports it to all others, and all judge the same reports by the same rules. So
 //! all ranks go on with one scheme, one generation and one list of valid headers, or all fail, before a contradiction
 //! between headers could make one rank wait for another.
 
 use super::header::{FileRecord, Header, RankInfo};
-use super::members::{Account, Location};
+use super::repair::{Defects, Location};
 use super::sharing::unpack;
 use super::{Descriptor, Error, Result, Scheme, agree};
 use crate::comm::{Comm, Tag, transfer_unsized};
 use crate::kvtree::pack;
 use crate::protect::generation::{self, Generation, HeaderClaim, NewestApply};
-use crate::storage::place::Place;
+use crate::storage::names::FileName;
 use crate::wire::{gather, put, take};
 
 const TAG: Tag = 0x6d62;
 
-pub(super) struct Survey {
+/// What the headers of a set say to one of its ranks.
+pub(super) struct HeaderSurvey {
     /// This rank's header and its length, if it belongs to the apply that the set is completed to.
     pub(super) header: Option<(Header, u64)>,
     /// Whether this rank has a header of another apply instead.
@@ -27,57 +28,54 @@ pub(super) struct Survey {
     pub(super) chunk: u64,
     pub(super) info: RankInfo,
     /// This rank's files and where they are now.
-    pub(super) files: Vec<(FileRecord, Place)>,
+    pub(super) files: Vec<(FileRecord, FileName)>,
 }
 
-impl Survey {
+impl HeaderSurvey {
     /// # Collective
     /// Called by all ranks of the set; all return the same verdict.
     pub(super) fn take<C: Comm>(
         comm: &C,
         descriptor: &Descriptor,
         location: &Location,
-        account: &mut Account,
-    ) -> Result<Survey> {
+        defects: &mut Defects,
+    ) -> Result<HeaderSurvey> {
         let OwnHeader {
             header,
             claim,
             is_foreign,
-        } = OwnHeader::read(descriptor, location, account);
-        let own = ToldHeader {
+        } = OwnHeader::read(descriptor, location, defects);
+        let own = HeaderReport {
             scheme: descriptor.scheme,
             has_checksums: header
                 .as_ref()
                 .is_some_and(|(it, _)| !it.checksums.is_empty()),
             claim,
         };
-        let told = gather(comm, &own.to_bytes())?;
-        let told = told.iter().map(|bytes| ToldHeader::from_bytes(bytes));
-        let told = told.collect::<Option<Vec<_>>>();
-        let told = told.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
-        let verdict = verdict(descriptor, &told)?;
-        let is_current = verdict.current.contains(&descriptor.rank);
+        let reports = gather(comm, &own.to_bytes())?;
+        let reports = reports.iter().map(|bytes| HeaderReport::from_bytes(bytes));
+        let reports = reports.collect::<Option<Vec<_>>>();
+        let reports =
+            reports.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
+        let newest = newest_apply(descriptor, &reports)?;
+        let is_current = newest.current.contains(&descriptor.rank);
         let is_stale = is_foreign || header.is_some() && !is_current;
         if let Some((stale, _)) = header.as_ref().filter(|_| !is_current) {
-            let wrong = staleness(stale.generation(), verdict.generation);
-            account.insert(location.redundancy.path().to_owned(), wrong);
+            let wrong = staleness(stale.generation(), newest.generation);
+            defects.insert(location.redundancy.path().to_owned(), wrong);
         }
         let header = header.filter(|_| is_current);
-        let info = fetch_info(comm, descriptor, &verdict, header.as_ref().map(|it| &it.0));
+        let info = fetch_info(comm, descriptor, &newest, header.as_ref().map(|it| &it.0));
         let info = info.map(|info| RankInfo {
-            generation: verdict.generation,
+            generation: newest.generation,
             ..info
         });
         let (files, info) = agree(comm, info.and_then(|it| Ok((located(&it, location)?, it))))?;
-        let counts = |rank: &usize| told[*rank].claim.as_ref();
-        let mut chunks = verdict
-            .current
-            .iter()
-            .filter_map(counts)
-            .map(|claim| claim.common);
-        Ok(Survey {
+        let current = || newest.current.iter().map(|&rank| &reports[rank]);
+        let mut chunks = current().filter_map(|report| Some(report.claim.as_ref()?.common));
+        Ok(HeaderSurvey {
             chunk: chunks.next().unwrap_or(0),
-            has_checksums: verdict.current.iter().any(|&rank| told[rank].has_checksums),
+            has_checksums: current().any(|report| report.has_checksums),
             header,
             is_stale,
             info,
@@ -86,23 +84,23 @@ impl Survey {
     }
 }
 
-/// The header of a rank.
+/// The header of this rank, if it can be used.
 struct OwnHeader {
     header: Option<(Header, u64)>,
     claim: Option<HeaderClaim>,
-    /// There is one, but of another set.
+    /// There is a header, but of another set.
     is_foreign: bool,
 }
 
 impl OwnHeader {
-    fn read(descriptor: &Descriptor, location: &Location, account: &mut Account) -> OwnHeader {
-        let place = &location.redundancy;
+    fn read(descriptor: &Descriptor, location: &Location, defects: &mut Defects) -> OwnHeader {
+        let file = &location.redundancy;
         let mut found = OwnHeader {
             header: None,
             claim: None,
             is_foreign: false,
         };
-        let wrong = match Header::read_at(place) {
+        let wrong = match Header::read_at(file) {
             Ok(Some((header, length))) if header.belongs_to(descriptor) => match header.claim() {
                 Ok(claim) => {
                     found.claim = Some(claim);
@@ -118,19 +116,19 @@ impl OwnHeader {
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        account.insert(place.path().to_owned(), wrong);
+        defects.insert(file.path().to_owned(), wrong);
         found
     }
 }
 
-/// What a rank tells the others about itself.
-struct ToldHeader {
+/// What a rank tells the others about its header.
+struct HeaderReport {
     scheme: Scheme,
     claim: Option<HeaderClaim>,
     has_checksums: bool,
 }
 
-impl ToldHeader {
+impl HeaderReport {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, &self.scheme.numbers());
@@ -144,14 +142,14 @@ impl ToldHeader {
         bytes
     }
 
-    fn from_bytes(mut bytes: &[u8]) -> Option<ToldHeader> {
+    fn from_bytes(mut bytes: &[u8]) -> Option<HeaderReport> {
         let scheme = Scheme::from_numbers(take(&mut bytes)?)?;
         let [has_checksums, has_claim] = take(&mut bytes)?;
         let claim = match has_claim {
             0 => None,
             _ => Some(HeaderClaim::take(&mut bytes)?),
         };
-        bytes.is_empty().then_some(ToldHeader {
+        bytes.is_empty().then_some(HeaderReport {
             scheme,
             claim,
             has_checksums: has_checksums != 0,
@@ -159,21 +157,22 @@ impl ToldHeader {
     }
 }
 
-/// The same on all ranks of the set, because all are told the same.
-fn verdict(descriptor: &Descriptor, told: &[ToldHeader]) -> Result<NewestApply> {
-    let scheme = told[0].scheme;
-    if let Some(other) = told.iter().position(|told| told.scheme != scheme) {
-        let other_scheme = told[other].scheme;
+/// The newest apply that the set can be completed to. All ranks of the set have the same reports, so the same result.
+fn newest_apply(descriptor: &Descriptor, reports: &[HeaderReport]) -> Result<NewestApply> {
+    let scheme = reports[0].scheme;
+    if let Some(other) = reports.iter().position(|report| report.scheme != scheme) {
+        let other_scheme = reports[other].scheme;
         return Err(Error::Mismatch(format!(
             "rank 0 of the set goes by {scheme:?}, rank {other} by {other_scheme:?}"
         )));
     }
-    let claims: Vec<_> = told.iter().map(|told| told.claim.clone()).collect();
+    let claims: Vec<_> = reports.iter().map(|report| report.claim.clone()).collect();
     let ranks = descriptor.ranks;
     let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
     judged.map_err(Error::Generations)
 }
 
+/// Why a header is not of the current apply.
 fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
     match (own, current) {
         (Some(own), Some(current)) if own != current => {
@@ -183,9 +182,10 @@ fn staleness(own: Option<Generation>, current: Option<Generation>) -> String {
     }
 }
 
-fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, Place)>> {
-    let place = |file: &FileRecord| Ok((file.clone(), (location.of_original)(&file.path)?));
-    info.files.iter().map(place).collect()
+/// The recorded files and where they are now.
+fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, FileName)>> {
+    let locate = |file: &FileRecord| Ok((file.clone(), (location.of_original)(&file.path)?));
+    info.files.iter().map(locate).collect()
 }
 
 /// The info about this rank's files, from its own header or that of the nearest right neighbour with a valid one. The error
@@ -193,7 +193,7 @@ fn located(info: &RankInfo, location: &Location) -> Result<Vec<(FileRecord, Plac
 fn fetch_info<C: Comm>(
     comm: &C,
     descriptor: &Descriptor,
-    verdict: &NewestApply,
+    newest: &NewestApply,
     own: Option<&Header>,
 ) -> Result<RankInfo> {
     let ranks = comm.size();
@@ -201,9 +201,9 @@ fn fetch_info<C: Comm>(
         let right = (1..=descriptor.scheme.copies()).map(|d| (rank + d) % ranks);
         right
             .into_iter()
-            .find(|helper| verdict.current.contains(helper))
+            .find(|helper| newest.current.contains(helper))
     };
-    let helpless = (0..ranks).filter(|rank| !verdict.current.contains(rank));
+    let helpless = (0..ranks).filter(|rank| !newest.current.contains(rank));
     let asked = helpless.filter(|&rank| helper(rank) == Some(comm.rank()));
     let mut packed = Vec::new();
     for rank in asked {

@@ -544,11 +544,11 @@ fn more_than_the_scheme_promises_is_rebuilt_only_on_demand() {
     assert!(job.files() == left);
     all_ok(job.run(|comm| {
         let name = job.name(comm.rank());
-        let (redset, formed) = recover::find_sets(grouping::same(&comm)?, &name, Ok(()))?;
+        let (redset, formed) = recover::find_sets(grouping::duplicate(&comm)?, &name, Ok(()))?;
         formed?;
-        let (descriptor, set) = redset.ready()?;
-        let location = members::Location::usual(&name, descriptor);
-        let members = members::SurveyedSet::survey(set, descriptor, &location)?;
+        let (descriptor, set) = redset.formed()?;
+        let location = repair::Location::usual(&name, descriptor);
+        let members = repair::SurveyedSet::survey(set, descriptor, &location)?;
         members.repair(Config::current().limits(1), true)?.commit()
     }));
     assert!(job.files() == before);

@@ -18,7 +18,7 @@ use rustix::fs::{self, FlockOperation, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::file::UNSUPPORTED;
-use super::{Error, Operation, Result, on, place, sys};
+use super::{Error, Operation, Result, names, on, sys};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
@@ -66,7 +66,7 @@ impl DirectoryLock {
 
     fn before(path: &Path, deadline: Instant) -> DirectoryLock {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let directory = sys::open(place::parent(path), flags, fs::Mode::empty());
+        let directory = sys::open(names::parent(path), flags, fs::Mode::empty());
         DirectoryLock(directory.ok().filter(|fd| {
             loop {
                 match sys::flock(fd, FlockOperation::NonBlockingLockExclusive) {

@@ -1,8 +1,8 @@
 //! Storage: the only module that opens, writes, syncs, renames and locks files.
 //!
 //! [`replace`] changes a whole file atomically. [`mod@file`] reads and writes descriptors that may belong to a C caller,
-//! [`block_file`] blocks of large files; [`place`] has their names and attributes, and [`below`] resolves names that must
-//! not lead out of a directory. [`lock`] keeps other processes out. All of them reach the kernel through `sys`, one
+//! [`block_file`] blocks of large files; [`names`] creates, renames and removes files and has their attributes, [`confined`]
+//! resolves names that must not lead out of a directory. [`lock`] keeps other processes out. All of them reach the kernel through `sys`, one
 //! function per system call, where `faults` can make any call fail in tests.
 #![forbid(unsafe_code)]
 
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-pub mod below;
 pub mod block_file;
+pub mod confined;
 #[cfg(any(test, feature = "faults"))]
 pub mod faults;
 pub mod file;
 mod in_place;
 pub mod lock;
-pub mod place;
+pub mod names;
 mod replace;
 mod sys;
 

@@ -14,7 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::file::{UNSUPPORTED, is_regular, patiently, sync_all, write_all};
-use super::place::set_owner_and_permissions;
+use super::names::set_owner_and_permissions;
 use super::{Operation, Result, at, in_place, sys};
 use crate::log;
 

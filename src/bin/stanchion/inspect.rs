@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use stanchion::kvtree::print::{Mode, lines};
+use stanchion::kvtree::print::{PrintMode, lines};
 use stanchion::kvtree::{Tree, file};
 
 use super::output::{self, print_error};
@@ -27,7 +27,7 @@ fn show(path: &Path) -> Result<(), String> {
     file::read_file(path, tree.edit()).map_err(|error| error.to_string())?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut written = writeln!(out, "{}:", path.display());
-    lines(Some(tree.view()), 1, Mode::Tree, |line| {
+    lines(Some(tree.view()), 1, PrintMode::Tree, |line| {
         let line = [line, b"\n"].concat();
         if written.is_ok() {
             written = out.write_all(&line);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use stanchion::redset::rebuild::{self, Applied, SetFiles, State};
+use stanchion::redset::rebuild::{self, Applied, FileVerdict, SetFiles};
 use stanchion::redset::{Config, Error};
 
 use super::output::{print, print_error};
@@ -71,10 +71,10 @@ pub(super) fn verify(words: Vec<OsString>) -> Result<(), CommandError> {
         let mut is_good = true;
         for finding in &findings {
             let (rank, path) = (finding.world_rank, finding.path.display());
-            match &finding.state {
-                State::Good => print(format_args!("good       rank {rank}  {path}\n"))?,
-                State::Unchecked => print(format_args!("unchecked  rank {rank}  {path}\n"))?,
-                State::Bad(why) => {
+            match &finding.verdict {
+                FileVerdict::Good => print(format_args!("good       rank {rank}  {path}\n"))?,
+                FileVerdict::Unchecked => print(format_args!("unchecked  rank {rank}  {path}\n"))?,
+                FileVerdict::Bad(why) => {
                     is_good = false;
                     print(format_args!("BAD        rank {rank}  {path}: {why}\n"))?;
                 }
@@ -171,7 +171,7 @@ fn dry_run(set: &SetFiles, prefix: &OsStr, options: &RebuildOptions) -> Result<b
     set.kind.ok_or("no scheme protects it")?;
     let findings = rebuild::verify(set, prefix).map_err(|error| error.to_string())?;
     for finding in findings {
-        if let State::Bad(why) = finding.state {
+        if let FileVerdict::Bad(why) = finding.verdict {
             let (rank, path) = (finding.world_rank, finding.path.display());
             print(format_args!("would write  rank {rank}  {path}: {why}\n"))?;
         }

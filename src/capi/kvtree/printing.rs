@@ -3,7 +3,7 @@
 use super::{KVTREE_FAILURE, KVTREE_SUCCESS, kvtree};
 use crate::capi::boundary::In;
 use crate::capi::guard;
-use crate::kvtree::print::{self, Mode};
+use crate::kvtree::print::{self, PrintMode};
 use crate::log;
 use std::ffi::{CString, c_int};
 
@@ -20,8 +20,8 @@ pub extern "C" fn kvtree_print(hash: In<kvtree>, indent: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_print_mode(hash: In<kvtree>, indent: c_int, mode: c_int) -> c_int {
     let mode = match mode {
-        KVTREE_PRINT_KEYVAL => Mode::KeyValue,
-        _ => Mode::Tree,
+        KVTREE_PRINT_KEYVAL => PrintMode::KeyValue,
+        _ => PrintMode::Tree,
     };
     print(hash, indent, mode, |line| {
         let line = CString::new(line).unwrap_or_default();
@@ -34,13 +34,13 @@ pub extern "C" fn kvtree_print_mode(hash: In<kvtree>, indent: c_int, mode: c_int
 /// Logs the tree, one key per line, at this log level.
 #[unsafe(no_mangle)]
 pub extern "C" fn kvtree_log(hash: In<kvtree>, log_level: c_int, indent: c_int) -> c_int {
-    let level = log::Level::nearest(log_level);
-    print(hash, indent, Mode::Tree, |line| {
+    let level = log::LogLevel::nearest(log_level);
+    print(hash, indent, PrintMode::Tree, |line| {
         log::write(level, format_args!("{}", String::from_utf8_lossy(line)));
     })
 }
 
-fn print(hash: In<kvtree>, indent: c_int, mode: Mode, mut line: impl FnMut(&[u8])) -> c_int {
+fn print(hash: In<kvtree>, indent: c_int, mode: PrintMode, mut line: impl FnMut(&[u8])) -> c_int {
     guard(KVTREE_FAILURE, || {
         print::lines(hash.tree(), indent.max(0) as usize, mode, &mut line);
         KVTREE_SUCCESS

@@ -78,7 +78,7 @@ pub(in crate::capi) fn conclude(
     // The rank that failed has its own error, all others the news of it.
     let is_own = !matches!(error, Error::Peer { .. });
     // Logged errors are printed anyway.
-    if handler == Handler::INTERNAL && is_own && !log::is_on(log::Level::Error) {
+    if handler == Handler::INTERNAL && is_own && !log::is_on(log::LogLevel::Error) {
         log::to_standard_error(format_args!("{error} (PIO error {code})"));
     }
     error::remember(error);

@@ -7,7 +7,7 @@ use crate::capi::boundary::{In, InOut, Out, OutArray, Text, path_of};
 use crate::capi::guard;
 use crate::comm::Comm;
 use crate::pio::{Error, Result, format};
-use crate::storage::place::remove;
+use crate::storage::names::remove;
 use std::ffi::{CStr, c_int};
 
 /// Tells whether this process can use an I/O type: the build knows the file library, and it can be loaded, which this call

@@ -9,7 +9,7 @@ use crate::log;
 use crate::pio::error::EBADIOTYPE;
 use crate::pio::format::{self, Format, NETCDF, PNETCDF};
 use crate::pio::{Error, File, Result};
-use crate::storage::place::attributes;
+use crate::storage::names::attributes;
 use std::ffi::{CStr, CString, c_int};
 use std::sync::Arc;
 

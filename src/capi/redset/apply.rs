@@ -2,7 +2,7 @@
 //!
 //! Protect files, and rebuild those that are lost.
 
-use super::descriptors::{HeldRedset, agree, check_same, cleared, held, name, own_comm};
+use super::descriptors::{HeldRedset, agree, check_same, clear, held, name, own_comm};
 use super::filelists::hand_out;
 use super::{paths, redset, redset_filelist, status};
 use crate::capi::boundary::{InOut, Out, OutArray, Text};
@@ -34,9 +34,9 @@ pub extern "C" fn redset_apply(
 ) -> c_int {
     status(|| {
         let held = held(d)?;
-        let given = paths(numfiles, files).and_then(|files| Ok((files, self::name(name)?)));
-        let given = given.and_then(|given| Ok((given, held.redset()?)));
-        let ((files, name), redset) = agree(&held.comm, given)?;
+        let given = paths(numfiles, files);
+        let given = given.and_then(|files| Ok((files, self::name(name)?, held.redset()?)));
+        let (files, name, redset) = agree(&held.comm, given)?;
         check_settings(&held.comm)?;
         redset.apply(&files, name)
     })
@@ -54,13 +54,13 @@ pub extern "C" fn redset_apply(
 #[unsafe(no_mangle)]
 pub extern "C" fn redset_recover(comm: MPI_Comm, name: Text, d: Out<redset>) -> c_int {
     status(|| {
-        let place = cleared(d);
+        let cleared = clear(d);
         let comm = own_comm(comm)?;
-        let given = agree(&comm, place.and_then(|()| self::name(name)));
-        let given = given.and_then(|name| check_settings(&comm).map(|()| name));
-        let (redset, verdict) = match given {
+        let name = agree(&comm, cleared.and_then(|()| self::name(name)));
+        let name = name.and_then(|name| check_settings(&comm).map(|()| name));
+        let (redset, verdict) = match name {
             Ok(name) => room::recover(&comm, name).map(|(d, verdict)| (Some(d), verdict))?,
-            Err(cause) => (None, Err(cause)),
+            Err(error) => (None, Err(error)),
         };
         if !d.is_null() {
             d.set(HeldRedset::hand_out(comm, redset));
@@ -88,7 +88,11 @@ pub extern "C" fn redset_unapply(name: Text, d: redset) -> c_int {
 pub extern "C" fn redset_filelist_enc_get(name: Text, d: redset) -> redset_filelist<'static> {
     guard(InOut::NULL, || {
         let redset = held(d).and_then(HeldRedset::redset);
-        hand_out(redset.and_then(|redset| redset.redundancy_files(self::name(name)?)))
+        hand_out(
+            redset
+                .and_then(|redset| redset.redundancy_files(self::name(name)?))
+                .map(Vec::from),
+        )
     })
 }
 

@@ -15,7 +15,7 @@ use crate::comm::{self, Comm};
 use crate::redset::{self as room, Config, Error, Redset, Result, Scheme};
 use std::ffi::{CString, OsStr, c_int};
 
-/// What a `redset` points to.
+/// What a `redset` of C points to.
 pub struct HeldRedset {
     /// Absent if recover failed before it knew the set: there is still a descriptor to delete.
     redset: Option<Redset<MpiComm>>,
@@ -81,8 +81,8 @@ pub(in crate::capi) fn name(name: Text<'_>) -> Result<&OsStr> {
     Ok(name.path().ok_or(Error::Null("name"))?.as_os_str())
 }
 
-/// Whether there is a place for a descriptor, which is NULL until it is made.
-pub(in crate::capi) fn cleared(d: Out<redset>) -> Result<()> {
+/// Sets `*d` to NULL until there is a descriptor; an error if `d` itself is NULL.
+pub(in crate::capi) fn clear(d: Out<redset>) -> Result<()> {
     d.set(InOut::NULL).then_some(()).ok_or(Error::Null("d"))
 }
 
@@ -187,9 +187,9 @@ fn create(
     size: c_int,
     d: Out<redset>,
 ) -> Result<()> {
-    let place = cleared(d);
+    let cleared = clear(d);
     let comm = own_comm(comm)?;
-    let given = place.and_then(|()| {
+    let given = cleared.and_then(|()| {
         let group = group.get().ok_or(Error::Null("group"));
         Ok((scheme?, group?, set_size(size)?))
     });
@@ -209,7 +209,7 @@ fn set_size(size: c_int) -> Result<usize> {
     }
 }
 
-/// Fails if ranks gave different numbers: they would wait for each other.
+/// Fails on all ranks if they gave different numbers: with those, ranks would wait for each other.
 pub(super) fn check_same<const N: usize>(
     comm: &impl Comm,
     what: &str,

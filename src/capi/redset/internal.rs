@@ -6,7 +6,7 @@ use crate::capi::guard;
 use crate::storage;
 use std::ffi::{c_int, c_ulong};
 
-/// What is read at once.
+/// Bytes per read.
 const BLOCK: usize = 1 << 18;
 
 /// As stat(2).
@@ -40,7 +40,7 @@ fn crc_of(path: &std::path::Path) -> storage::Result<u32> {
     }
 }
 
-/// The settings of `redset_config` as numbers; changing these changes nothing.
+/// Copies of the settings of `redset_config`, to be read only: writing to them has no effect.
 #[cfg(feature = "mpi")]
 pub mod settings {
     #![allow(non_upper_case_globals)]

@@ -59,7 +59,7 @@ fn configure(tree: TreeRef) -> Result<()> {
     changed.set();
     internal::settings::show(&changed);
     if changed.debug > 0 && tree.get(c"DEBUG").is_some() {
-        log::set_default_level(log::Level::Error);
+        log::set_default_level(log::LogLevel::Error);
     }
     Ok(())
 }

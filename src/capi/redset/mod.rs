@@ -50,7 +50,7 @@ impl Opaque for FileList {
     const MAGIC: u64 = 0x7265_6473_6574_464c;
 }
 
-/// Runs `body` and turns its result into a return code and a text.
+/// Runs `body` and turns its result into a return code; keeps the error for `stanchion_last_error`.
 pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     guard(REDSET_FAILURE, || match remembered(body()) {
         Some(()) => REDSET_SUCCESS,
@@ -58,17 +58,18 @@ pub(super) fn status(body: impl FnOnce() -> Result<()>) -> c_int {
     })
 }
 
+/// The value; keeps an error for `stanchion_last_error`.
 pub(super) fn remembered<T>(result: Result<T>) -> Option<T> {
     result.map_err(error::remember).ok()
 }
 
-/// A number that C counts with an `int`.
+/// A count that C passes as an `int`, which must not be negative.
 fn natural(what: &'static str, value: c_int) -> Result<usize> {
     let value = i64::from(value);
     usize::try_from(value).map_err(|_| Error::Number { what, value })
 }
 
-/// The `count` file names of an array of C.
+/// The `count` paths in an array of strings.
 fn paths(count: c_int, files: OutArray<Text>) -> Result<Vec<PathBuf>> {
     let count = natural("the number of files", count)?;
     // SAFETY: the header says that there are `count` names.

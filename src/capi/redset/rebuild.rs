@@ -13,13 +13,13 @@ use crate::redset::{Error, Result};
 use std::ffi::c_int;
 use std::ptr::null_mut;
 
-/// Lists the original files of a PARTNER set from its redundancy files, those that were found.
+/// Lists the original files of a PARTNER set, from those of its redundancy files that were found.
 ///
 /// `groupsize` gets the number of ranks of the set, `groupranks` a malloc'ed array with the rank of each in the parent
 /// communicator, for the caller to free.
 ///
 /// # Returns
-/// The list, to be freed with redset_filelist_release; NULL if the files do not tell.
+/// The list, to be freed with redset_filelist_release; NULL if the files do not say which.
 #[unsafe(no_mangle)]
 pub extern "C" fn redset_filelist_get_data_partner(
     num: c_int,

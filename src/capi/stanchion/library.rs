@@ -99,7 +99,7 @@ pub extern "C" fn stanchion_set_log_callback(callback: stanchion_log_callback, u
     // SAFETY: as above.
     unsafe impl Sync for LogTarget {}
     impl LogTarget {
-        fn call(&self, level: log::Level, text: &str) {
+        fn call(&self, level: log::LogLevel, text: &str) {
             let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
             // SAFETY: a function of the caller; the text lives until it returns.
             unsafe { (self.0)(level as c_int, text.as_ptr(), self.1) }
@@ -107,6 +107,6 @@ pub extern "C" fn stanchion_set_log_callback(callback: stanchion_log_callback, u
     }
     let target = callback.map(|function| LogTarget(function, user));
     log::set_sink(
-        target.map(|t| Box::new(move |level, text: &str| t.call(level, text)) as log::Sink),
+        target.map(|t| Box::new(move |level, text: &str| t.call(level, text)) as log::LogSink),
     );
 }

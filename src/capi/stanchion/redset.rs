@@ -6,9 +6,7 @@ use super::placements::{fdp_t, placement_of};
 use crate::capi::boundary::{In, Out, Text};
 use crate::capi::guard;
 use crate::capi::kvtree::kvtree;
-use crate::capi::redset::descriptors::{
-    HeldRedset, ShownSet, agree, cleared, held, name, own_comm,
-};
+use crate::capi::redset::descriptors::{HeldRedset, ShownSet, agree, clear, held, name, own_comm};
 use crate::capi::redset::{
     REDSET_COPY_NULL, REDSET_COPY_PARTNER, REDSET_COPY_RS, REDSET_COPY_SINGLE, REDSET_COPY_XOR,
     redset, remembered, status,
@@ -103,9 +101,9 @@ pub extern "C" fn stanchion_redset_create_placed(
     d: Out<redset>,
 ) -> c_int {
     status(|| {
-        let place = cleared(d);
+        let cleared = clear(d);
         let comm = own_comm(comm)?;
-        let given = place.and_then(|()| Ok(placement_of(placement)?));
+        let given = cleared.and_then(|()| Ok(placement_of(placement)?));
         let made = room::create_placed(&comm, agree(&comm, given)?)?;
         d.set(HeldRedset::hand_out(comm, Some(made)));
         Ok(())

@@ -10,6 +10,7 @@ use super::{Error, Placement, PlacementRequest, Result};
 pub use crate::comm::agree;
 use crate::comm::{self, Comm, FromPeer};
 use crate::rankstr;
+use crate::wire::gather_u64;
 
 /// Places the ranks of a communicator. A rank without a path takes that of [`topology::path_or_host`].
 ///
@@ -30,18 +31,13 @@ pub fn create<C: Comm>(
         return Err(Error::Mismatch);
     }
     let (paths, number) = rankstr::strings(comm, Some(path.as_bytes()))?;
-    let mut numbers = vec![0; 4 * comm.size()];
-    comm.allgather(&(number as u32).to_le_bytes(), &mut numbers)?;
-    let paths: Vec<_> = paths
+    let numbers = gather_u64(comm, number as u64)?;
+    let paths = paths.iter().map(|path| String::from_utf8_lossy(path));
+    let paths: Vec<_> = paths.collect();
+    let of_ranks = numbers
         .iter()
-        .map(|path| String::from_utf8_lossy(path))
-        .collect();
-    let numbers = numbers
-        .chunks_exact(4)
-        .filter_map(|number| number.first_chunk());
-    let of_ranks: Vec<_> = numbers
-        .map(|number| paths[u32::from_le_bytes(*number) as usize].as_ref())
-        .collect();
+        .map(|&number| paths[number as usize].as_ref());
+    let of_ranks: Vec<_> = of_ranks.collect();
     Placement::of_paths(&of_ranks, request)
 }
 

@@ -11,7 +11,7 @@ use crate::comm::Comm;
 use crate::kvtree::{Error, Result};
 use crate::log;
 use crate::protect::generation::Generation;
-use crate::storage::place;
+use crate::storage::names::names_in;
 use crate::wire::{put, take};
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -160,7 +160,7 @@ fn data_files(prefix: &Path) -> Result<Vec<CString>> {
     } else {
         directory
     };
-    let names = place::names_in(Path::new(OsStr::from_bytes(directory)))?;
+    let names = names_in(Path::new(OsStr::from_bytes(directory)))?;
     let suffixes = names
         .iter()
         .filter_map(|name| name.as_bytes().strip_prefix(base));

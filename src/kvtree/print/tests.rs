@@ -1,7 +1,7 @@
 use super::super::Tree;
 use super::*;
 
-fn text(tree: Option<TreeRef>, indent: usize, mode: Mode) -> String {
+fn text(tree: Option<TreeRef>, indent: usize, mode: PrintMode) -> String {
     let mut text = String::new();
     lines(tree, indent, mode, |line| {
         text += &String::from_utf8_lossy(line);
@@ -43,7 +43,7 @@ fn one_key_a_line() {
   nothing
   NULL LIST
 ";
-    assert_eq!(text(Some(sample().view()), 0, Mode::Tree), expected);
+    assert_eq!(text(Some(sample().view()), 0, PrintMode::Tree), expected);
 }
 
 #[test]
@@ -61,20 +61,29 @@ fn key_and_value_on_a_line() {
   nothing
   NULL LIST
 ";
-    assert_eq!(text(Some(sample().view()), 0, Mode::KeyValue), expected);
+    assert_eq!(
+        text(Some(sample().view()), 0, PrintMode::KeyValue),
+        expected
+    );
 }
 
 #[test]
 fn the_indent_is_that_of_the_root() {
     let mut tree = Tree::new();
     tree.edit().set_int(c"a", 1);
-    assert_eq!(text(Some(tree.view()), 3, Mode::KeyValue), "     a = 1\n");
-    assert_eq!(text(Some(tree.view()), 3, Mode::Tree), "     a\n       1\n");
+    assert_eq!(
+        text(Some(tree.view()), 3, PrintMode::KeyValue),
+        "     a = 1\n"
+    );
+    assert_eq!(
+        text(Some(tree.view()), 3, PrintMode::Tree),
+        "     a\n       1\n"
+    );
 }
 
 #[test]
 fn no_tree_and_an_empty_one() {
-    for mode in [Mode::Tree, Mode::KeyValue] {
+    for mode in [PrintMode::Tree, PrintMode::KeyValue] {
         assert_eq!(text(None, 2, mode), "  NULL LIST\n");
         assert_eq!(text(Some(Tree::new().view()), 2, mode), "");
     }
@@ -84,7 +93,7 @@ fn no_tree_and_an_empty_one() {
 fn bytes_that_are_no_text_are_left_alone() {
     let mut tree = Tree::new();
     tree.edit().child(c"\xff\xfe");
-    lines(Some(tree.view()), 0, Mode::Tree, |line| {
+    lines(Some(tree.view()), 0, PrintMode::Tree, |line| {
         assert_eq!(line, b"  \xff\xfe");
     });
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::super::Part;
 use super::super::sums::Sums;
-use crate::storage::place::Identity;
+use crate::storage::names::InodeId;
 use crate::wire::{put, take};
 
 /// Both streams of a rank.
@@ -35,7 +35,7 @@ pub(crate) struct Extent {
     pub(crate) offset: u64,
     /// It is lost, and to be written.
     pub(crate) is_new: bool,
-    pub(crate) file: Identity,
+    pub(crate) file: InodeId,
     /// An absolute one.
     pub(crate) path: PathBuf,
 }
@@ -112,7 +112,7 @@ fn take_extent(bytes: &mut &[u8]) -> Option<Extent> {
         length,
         offset,
         is_new: is_new != 0,
-        file: Identity { device, inode },
+        file: InodeId { device, inode },
         path: OsStr::from_bytes(path).into(),
     })
 }
@@ -128,7 +128,7 @@ mod tests {
             length: 7,
             offset: 3,
             is_new,
-            file: Identity {
+            file: InodeId {
                 device: 5,
                 inode: 6,
             },

@@ -6,6 +6,7 @@
 use super::super::Result;
 use crate::comm::{self, Comm, Op};
 use crate::rankstr;
+use crate::wire::bcast_u64;
 
 /// The ranks of this rank's set: at least `min_size` where there are enough.
 ///
@@ -33,9 +34,8 @@ pub(crate) fn number_sets<C: Comm>(parent: &C, set: &C) -> Result<(usize, usize)
     parent.allreduce(Op::Sum, &mut count)?;
     let mut before = [leads];
     parent.scan(Op::Sum, &mut before)?;
-    let mut number = before[0].saturating_sub(1).to_le_bytes();
-    set.bcast(0, &mut number)?;
-    Ok((count[0] as usize, u64::from_le_bytes(number) as usize))
+    let number = bcast_u64(set, 0, before[0].saturating_sub(1))?;
+    Ok((count[0] as usize, number as usize))
 }
 
 /// A communicator of the ranks with the same color.

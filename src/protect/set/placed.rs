@@ -15,6 +15,7 @@ use super::super::{Error, Result, Scheme};
 use crate::comm::{Comm, Op, agree, is_same};
 use crate::failure_domain::placement::{self, Placement, PlacementRequest, SEPARATOR};
 use crate::failure_domain::topology;
+use crate::wire::bcast_u64;
 
 /// The placement for a scheme, failure group and set size; `None` if no rank has a declared path.
 ///
@@ -157,9 +158,8 @@ impl KnownSets {
 
     /// What the rank `root` knows, on all ranks.
     fn share<C: Comm>(comm: &C, root: usize, own: Option<&KnownSets>) -> Result<KnownSets> {
-        let mut count = own.map_or(0, |own| own.ends.len() as u64).to_le_bytes();
-        comm.bcast(root, &mut count)?;
-        let count = u64::from_le_bytes(count) as usize;
+        let count = own.map_or(0, |own| own.ends.len() as u64);
+        let count = bcast_u64(comm, root, count)? as usize;
         let words = own.filter(|_| comm.rank() == root);
         let words = words.map(|own| own.ends.iter().chain(&own.ranks));
         let words = words.map(|words| words.flat_map(|word| word.to_le_bytes()).collect());

@@ -12,14 +12,14 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::descriptors::{NotedDescriptor, noted};
-use super::super::names::Name;
-use super::{Descriptor, Error, Result, SchemeKind, names};
+use super::super::descriptors::{StoredDescriptor, stored};
+use super::super::names::ParsedName;
+use super::{Descriptor, Error, Result, SchemeKind, bad_file, names};
 
 /// The redundancy files of one set, as far as they are there.
 #[derive(Debug)]
 pub struct SetFiles {
-    /// Nothing for a set that no scheme protects.
+    /// `None` for SINGLE, which protects nothing.
     pub kind: Option<SchemeKind>,
     /// Which set it is, from 0, of how many.
     pub group: usize,
@@ -28,10 +28,10 @@ pub struct SetFiles {
     pub files: Vec<PathBuf>,
 }
 
-/// What is under a name.
+/// What was applied under a name.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// In their order.
+    /// By number.
     pub sets: Vec<SetFiles>,
     /// Redundancy files of earlier applies.
     pub earlier: Vec<PathBuf>,
@@ -39,11 +39,11 @@ pub struct Applied {
 
 /// The sets that were applied under the name `prefix`.
 pub fn applied(prefix: &OsStr) -> Result<Applied> {
-    let listed = Listed::read(prefix)?;
+    let files = FilesOfName::read(prefix)?;
     let mut found = Applied::default();
     let mut sets = BTreeMap::new();
-    for (name, path) in &listed.redundancy {
-        if !listed.is_of_latest(name) {
+    for (name, path) in &files.redundancy {
+        if !files.is_of_latest(name) {
             found.earlier.push(path.clone());
             continue;
         }
@@ -91,20 +91,17 @@ pub(super) fn split(prefix: &OsStr) -> (&Path, &[u8]) {
 }
 
 /// The files under a name.
-struct Listed {
-    redundancy: Vec<(Name, PathBuf)>,
+struct FilesOfName {
+    redundancy: Vec<(ParsedName, PathBuf)>,
     /// What each rank says about itself.
-    descriptors: BTreeMap<usize, NotedDescriptor>,
+    descriptors: BTreeMap<usize, StoredDescriptor>,
 }
 
-impl Listed {
-    fn read(prefix: &OsStr) -> Result<Listed> {
+impl FilesOfName {
+    fn read(prefix: &OsStr) -> Result<FilesOfName> {
         let (directory, start) = split(prefix);
-        let unreadable = |error: std::io::Error| Error::BadFile {
-            path: directory.to_owned(),
-            what: error.to_string(),
-        };
-        let mut listed = Listed {
+        let unreadable = |error: std::io::Error| bad_file(directory, error);
+        let mut files = FilesOfName {
             redundancy: Vec::new(),
             descriptors: BTreeMap::new(),
         };
@@ -116,40 +113,40 @@ impl Listed {
             };
             let path = directory.join(&file);
             if let Some(name) = names::parse(suffix) {
-                listed.redundancy.push((name, path));
+                files.redundancy.push((name, path));
             } else if let Some(rank) = names::parse_descriptor_file(suffix) {
-                let noted = noted(&path, rank).map(|noted| (rank, noted));
-                listed.descriptors.extend(noted);
+                let stored = stored(&path, rank).map(|stored| (rank, stored));
+                files.descriptors.extend(stored);
             }
         }
-        listed.redundancy.sort();
-        Ok(listed)
+        files.redundancy.sort();
+        Ok(files)
     }
 
     /// A descriptor of the latest apply: of the highest generation, or, without any, of the lowest rank.
     fn latest(&self) -> Option<&Descriptor> {
-        let mut newest: Option<&NotedDescriptor> = None;
-        for noted in self.descriptors.values() {
-            if newest.is_none_or(|newest| noted.generation > newest.generation) {
-                newest = Some(noted);
+        let mut newest: Option<&StoredDescriptor> = None;
+        for stored in self.descriptors.values() {
+            if newest.is_none_or(|newest| stored.generation > newest.generation) {
+                newest = Some(stored);
             }
         }
-        newest.map(|noted| &noted.descriptor)
+        newest.map(|stored| &stored.descriptor)
     }
 
     /// Whether a redundancy file can be of the latest apply.
-    fn is_of_latest(&self, name: &Name) -> bool {
+    fn is_of_latest(&self, name: &ParsedName) -> bool {
         let Some(latest) = self.latest() else {
             return true;
         };
         let apply = |one: &Descriptor| (one.scheme, one.groups, one.world_ranks);
-        let known = |one: &&Descriptor| apply(one) == apply(latest);
+        let is_latest = |one: &&Descriptor| apply(one) == apply(latest);
         let own = self.descriptors.get(&name.world_rank);
-        if let Some(own) = own.map(|noted| &noted.descriptor).filter(known) {
-            return *name == Name::of(own);
+        if let Some(own) = own.map(|stored| &stored.descriptor).filter(is_latest) {
+            return *name == ParsedName::of(own);
         }
-        let all = self.descriptors.values().map(|noted| &noted.descriptor);
-        let mut others = all.filter(known);
+        let all = self.descriptors.values().map(|stored| &stored.descriptor);
+        let mut others = all.filter(is_latest);
         let scheme = names::scheme_name(latest.scheme);
         (name.scheme, name.groups) == (scheme, latest.groups)
             && name.world_rank < latest.world_ranks
@@ -157,7 +154,7 @@ impl Listed {
     }
 }
 
-impl Name {
+impl ParsedName {
     fn kind(&self) -> Option<SchemeKind> {
         match self.scheme {
             names::PARTNER => Some(SchemeKind::Partner),
@@ -167,8 +164,8 @@ impl Name {
         }
     }
 
-    fn of(descriptor: &Descriptor) -> Name {
-        Name {
+    fn of(descriptor: &Descriptor) -> ParsedName {
+        ParsedName {
             scheme: names::scheme_name(descriptor.scheme),
             groups: descriptor.groups,
             group: descriptor.group,

@@ -6,25 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::super::access::heir;
 use super::super::header::{Header, RankInfo};
-use super::super::{Neighbour, names};
-use super::{Descriptor, Error, FilePlaces, LocalComm, Location, Peers, Result, Scheme, local};
+use super::super::{Neighbour, bad_file, names};
+use super::{Descriptor, Error, LocalComm, Location, Peers, Result, Scheme, SetLocations, local};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::Set;
 use crate::protect::generation;
-use crate::storage::place::Owner;
+use crate::storage::names::Owner;
 
-/// Each rank is a thread, and tells each other rank where its files are.
+/// Each rank is a thread, and exchanges messages with all others.
 const MOST_RANKS: usize = 1024;
 
 pub(super) struct FoundSet {
-    /// By rank.
+    /// Redundancy files by rank.
     redundancy: BTreeMap<usize, PathBuf>,
-    /// By rank, with the owner of the file that says so.
+    /// By rank, with the owner of the redundancy file that says so.
     infos: BTreeMap<usize, (RankInfo, Owner)>,
 }
 
@@ -39,8 +39,8 @@ impl FoundSet {
     pub(super) fn read(fits: impl Fn(Scheme) -> bool, files: &[PathBuf]) -> Result<FoundSet> {
         let mut sources: BTreeMap<usize, HeaderSource> = BTreeMap::new();
         for path in files {
-            let source = match HeaderSource::read(path) {
-                Ok(Some(source)) => source,
+            let (header, owner) = match Header::read_owned(path) {
+                Ok(Some(found)) => found,
                 Ok(None) => {
                     log!(Warning, "{} does not exist", path.display());
                     continue;
@@ -50,22 +50,27 @@ impl FoundSet {
                     continue;
                 }
             };
-            let own = &source.header.own().descriptor;
+            let own = &header.own().descriptor;
             let first = sources.values().next();
             let is_same = |first: &HeaderSource| first.header.own().descriptor.is_of_same_set(own);
             if !fits(own.scheme) || !first.is_none_or(is_same) {
-                return Err(Error::BadFile {
-                    path: path.clone(),
-                    what: "it belongs to another set or scheme".into(),
-                });
+                return Err(bad_file(path, "it belongs to another set or scheme"));
             }
-            sources.insert(source.header.rank, source);
+            let path = path.clone();
+            sources.insert(
+                header.rank,
+                HeaderSource {
+                    header,
+                    path,
+                    owner,
+                },
+            );
         }
-        FoundSet::judged(sources)
+        FoundSet::of_newest_apply(sources)
     }
 
-    /// Goes by the headers of the newest apply that the set can be completed to.
-    fn judged(sources: BTreeMap<usize, HeaderSource>) -> Result<FoundSet> {
+    /// Uses the headers of the newest apply that the set can be completed to.
+    fn of_newest_apply(mut sources: BTreeMap<usize, HeaderSource>) -> Result<FoundSet> {
         let first = sources.values().next();
         let first = first.ok_or_else(|| Error::Lost("no redundancy file can be read".into()))?;
         let Descriptor { ranks, scheme, .. } = first.header.own().descriptor;
@@ -92,10 +97,8 @@ impl FoundSet {
                 infos.insert(*rank, (source.header.own().clone(), source.owner));
             }
         }
-        for (_, source) in sources
-            .into_iter()
-            .filter(|(rank, _)| current.contains(rank))
-        {
+        sources.retain(|rank, _| current.contains(rank));
+        for source in sources.into_values() {
             for (rank, info) in source.header.infos {
                 infos.entry(rank).or_insert((info, source.owner));
             }
@@ -132,16 +135,16 @@ impl FoundSet {
     /// Runs `act` as each rank of the set.
     pub(super) fn run<T: Send>(
         &self,
-        places: &FilePlaces,
+        locations: &SetLocations,
         act: impl Fn(&Peers<LocalComm>, &Descriptor, &Location) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let ranks = local::try_run(self.ranks(), |comm| {
             let set = self.set(comm);
             let (info, owner) = &self.infos[&set.comm.rank()];
-            let file = self.redundancy_file(&info.descriptor, places.prefix);
+            let file = self.redundancy_file(&info.descriptor, locations.prefix);
             let location = Location {
-                redundancy: places.of_redundancy(file),
-                of_original: Box::new(|path| places.of_original(path)),
+                redundancy: locations.of_redundancy(file),
+                of_original: Box::new(|path| locations.of_original(path)),
                 heir: heir(*owner),
             };
             act(&set, &info.descriptor, &location)
@@ -172,16 +175,4 @@ fn unknown(rank: usize) -> Error {
     Error::Lost(format!(
         "nobody knows which files rank {rank} of the set has"
     ))
-}
-
-impl HeaderSource {
-    /// `None` if there is no file.
-    fn read(path: &Path) -> Result<Option<HeaderSource>> {
-        let found = Header::read_owned(path)?;
-        Ok(found.map(|(header, owner)| HeaderSource {
-            header,
-            path: path.to_owned(),
-            owner,
-        }))
-    }
 }

@@ -1,6 +1,6 @@
 //! Headers and descriptors that are whole, and say what cannot be.
 
-use super::super::rebuild::{SchemeKind, State, applied, rebuild, verify as verify_offline};
+use super::super::rebuild::{FileVerdict, SchemeKind, applied, rebuild, verify as verify_offline};
 use super::*;
 use crate::kvtree::Tree;
 use std::ffi::CStr;
@@ -256,7 +256,7 @@ fn offline_a_stale_rank_is_told_and_rebuilt() {
         let set = &applied(&prefix).unwrap().sets[0];
         let bad = verify_offline(set, &prefix).unwrap().into_iter();
         let bad: Vec<_> = bad
-            .filter(|it| it.state != State::Good)
+            .filter(|it| it.verdict != FileVerdict::Good)
             .map(|it| it.path)
             .collect();
         assert_eq!(

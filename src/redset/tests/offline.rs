@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::rebuild::{SchemeKind, State, applied, rebuild, verify};
+use super::super::rebuild::{FileVerdict, SchemeKind, applied, rebuild, verify};
 use super::{Job, Scheme, all_ok, create};
 use crate::comm::Comm;
 
@@ -12,7 +12,7 @@ use crate::comm::Comm;
 fn bad(prefix: &OsStr) -> Vec<PathBuf> {
     let sets = applied(prefix).unwrap().sets;
     let findings = sets.iter().flat_map(|set| verify(set, prefix).unwrap());
-    let bad = findings.filter(|finding| finding.state != State::Good);
+    let bad = findings.filter(|finding| finding.verdict != FileVerdict::Good);
     let mut bad: Vec<_> = bad.map(|finding| finding.path).collect();
     bad.sort();
     bad

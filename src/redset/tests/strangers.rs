@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::header::{FileRecord, Header};
 use super::super::rebuild::{
-    Applied, SchemeKind, State, applied, contents, files_outside, rebuild, rebuild_below, verify,
+    Applied, FileVerdict, SchemeKind, applied, contents, files_outside, rebuild, rebuild_below,
+    verify,
 };
 use super::{Files, Job, Scheme, all_ok, create};
 use crate::comm::Comm;
@@ -62,7 +63,7 @@ impl Gathered {
         let findings = verify(&self.applied().sets[0], &self.prefix)?;
         let bad = findings
             .into_iter()
-            .filter(|one| matches!(one.state, State::Bad(_)));
+            .filter(|one| matches!(one.verdict, FileVerdict::Bad(_)));
         Ok(bad.map(|one| one.path).collect())
     }
 

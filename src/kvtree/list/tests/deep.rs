@@ -50,12 +50,12 @@ fn thousands_of_levels_are_printed() {
         let tree = chain(PRINTED);
         let mut longest = 0;
         let mut count = 0;
-        print::lines(Some(tree.view()), 0, print::Mode::Tree, |line| {
+        print::lines(Some(tree.view()), 0, print::PrintMode::Tree, |line| {
             longest = line.len();
             count += 1;
         });
         assert_eq!((count, longest), (PRINTED, 2 * PRINTED + 1));
-        print::lines(Some(tree.view()), 0, print::Mode::KeyValue, |line| {
+        print::lines(Some(tree.view()), 0, print::PrintMode::KeyValue, |line| {
             longest = line.len();
         });
         assert_eq!(longest, 2 * (PRINTED - 1) + "k = k".len());

@@ -1,5 +1,8 @@
 //! What the ranks of a set still have, and how the rest is rebuilt.
 //!
+//! [`SurveyedSet::survey`] finds out what there is; then [`SurveyedSet::repair`] rebuilds the rest, or
+//! [`SurveyedSet::scrub`] reads everything and changes nothing.
+//!
 //! A survey reads only headers and file sizes, and, on a rank that has lost some of its files, the others. The rebuild
 //! trusts the survey, and compares the checksums of all that it reads and writes; what turns out to be damaged counts as
 //! lost, and the rebuild starts again. Original files are always read, because the program will use all of them;
@@ -10,30 +13,30 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::access::{self, Access};
-use super::header::{FileRecord, Header, StripeInfo};
-use super::member::{DataStream, MemberFiles};
+use super::header::{FileRecord, Header};
 use super::redundancy::RedundancyStream;
-use super::sharing::infos;
-use super::survey::Survey;
-use super::{Descriptor, Error, Peers, Result, agree, names};
+use super::sharing::share_info;
+use super::streams::{DataStream, MemberFiles};
+use super::survey::HeaderSurvey;
+use super::{Descriptor, Error, Peers, Result, agree, bad_file, names};
 use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Have, Limits, Part};
-use crate::storage::place::{Owner, Place, rename, sync_parent};
+use crate::storage::names::{FileName, Owner, rename, sync_parent};
 use crate::wire::gather_u64;
 
-/// Longest text about one rank's losses in an error message.
-const ACCOUNT: usize = 512;
+/// Bytes of the text about one rank's losses in an error message.
+const LONGEST_TEXT: usize = 512;
 
-/// Gives the present place of a file that was recorded with this path.
-pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<Place> + 'a>;
+/// Gives the present name of a file that was recorded with this path.
+pub(super) type Relocation<'a> = Box<dyn Fn(&Path) -> Result<FileName> + 'a>;
 
 /// Where the files of a rank are.
 pub(super) struct Location<'a> {
-    pub(super) redundancy: Place,
+    pub(super) redundancy: FileName,
     pub(super) of_original: Relocation<'a>,
-    /// The owner of rebuilt files, if not their recorded owners.
+    /// Gets the rebuilt files, if not their recorded owners do: see `access::heir`.
     pub(super) heir: Option<Owner>,
 }
 
@@ -48,9 +51,10 @@ impl Location<'_> {
     }
 }
 
-/// What is wrong, by file.
-pub(super) type Account = BTreeMap<PathBuf, String>;
+/// What is wrong, by file: texts for error messages.
+pub(super) type Defects = BTreeMap<PathBuf, String>;
 
+/// A set, and what each of its ranks still has.
 pub(super) struct SurveyedSet<'a, C: Comm> {
     set: &'a Peers<C>,
     /// This rank's header as it should be; the one in the file may differ.
@@ -58,18 +62,18 @@ pub(super) struct SurveyedSet<'a, C: Comm> {
     /// Length of the header in the file, and its checksums.
     found_length: u64,
     found_checksums: Vec<u32>,
-    redundancy: Place,
-    /// Who may read it.
+    redundancy: FileName,
+    /// Permissions of a new redundancy file.
     access: Access,
     heir: Option<Owner>,
     /// This rank's files and where they are now.
-    files: Vec<(FileRecord, Place)>,
+    files: Vec<(FileRecord, FileName)>,
     geometry: Geometry,
     have: Vec<Have>,
     /// Files of this rank that have to be written.
     lost: BTreeSet<PathBuf>,
     /// What is wrong with the files of this rank.
-    account: Account,
+    defects: Defects,
 }
 
 impl<'a, C: Comm> SurveyedSet<'a, C> {
@@ -83,28 +87,19 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         location: &Location,
     ) -> Result<SurveyedSet<'a, C>> {
         let comm = &set.comm;
-        let mut account = Account::new();
-        let survey = Survey::take(comm, descriptor, location, &mut account)?;
-        let infos = agree(comm, infos(comm, &survey.info))?;
+        let mut defects = Defects::new();
+        let survey = HeaderSurvey::take(comm, descriptor, location, &mut defects)?;
+        let infos = agree(comm, share_info(comm, &survey.info))?;
         let access = Access::of(&survey.info.files);
         let (bytes, access) = access::gather(comm, survey.info.bytes(), access)?;
         let geometry = Geometry::new(descriptor.scheme, bytes)?.on_nodes(&set.nodes);
         check_chunks(geometry.chunk(), survey.chunk)?;
         let found = survey.header.as_ref();
-        let lengths = geometry.redundancy(descriptor.rank);
-        // A new redundancy file has checksums if the others have.
-        let wanted = survey.has_checksums;
-        let mut members = SurveyedSet {
+        let rank = descriptor.rank;
+        let mut surveyed = SurveyedSet {
             set,
-            header: Header {
-                rank: descriptor.rank,
-                infos,
-                stripes: geometry.chunk().map(|chunk| StripeInfo {
-                    chunk,
-                    map: set.map.clone(),
-                }),
-                checksums: vec![0; if wanted { lengths.len() } else { 0 }],
-            },
+            // A new redundancy file has checksums if the others have.
+            header: Header::new(rank, infos, &geometry, &set.map, survey.has_checksums),
             found_length: found.map_or(0, |(_, length)| *length),
             found_checksums: found.map_or(Vec::new(), |(header, _)| header.checksums.clone()),
             redundancy: location.redundancy.clone(),
@@ -114,17 +109,16 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             geometry,
             have: Vec::new(),
             lost: BTreeSet::new(),
-            account,
+            defects,
         };
-        members.look_for_files(survey.is_stale);
-        members.look_into_files_beside_lost_ones();
+        surveyed.find_lost_files(survey.is_stale);
+        surveyed.check_files_beside_lost_ones();
         let have = Have {
-            data: members.lost.is_empty(),
-            redundancy: survey.header.is_some()
-                && members.look_for_redundancy(lengths.iter().sum()),
+            data: surveyed.lost.is_empty(),
+            redundancy: survey.header.is_some() && surveyed.has_redundancy(),
         };
-        members.have = gather_have(comm, have)?;
-        Ok(members)
+        surveyed.have = gather_have(comm, have)?;
+        Ok(surveyed)
     }
 
     /// The apply that the set is completed to, if its headers name one.
@@ -132,11 +126,12 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         self.header.generation()
     }
 
-    /// Files beside a header of another apply may be of that apply too: without checksums they count as lost.
-    fn look_for_files(&mut self, is_stale: bool) {
-        for (record, place) in &self.files {
+    /// Looks at the sizes of all files. Those beside a header of another apply may be of that apply too: without checksums
+    /// they count as lost.
+    fn find_lost_files(&mut self, is_stale: bool) {
+        for (record, file) in &self.files {
             let wanted = record.attributes.size;
-            let wrong = match place.attributes() {
+            let wrong = match file.attributes() {
                 Ok(None) => "it does not exist".into(),
                 Ok(Some(found)) if !found.is_regular() => "it is not a regular file".into(),
                 Ok(Some(found)) if found.size != wanted => {
@@ -145,23 +140,20 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
                 Ok(Some(_)) if is_stale && record.checksum.is_none() => STALE.into(),
                 Ok(Some(found)) => {
                     if record.checksum.is_none() && found.mtime != record.attributes.mtime {
-                        let path = place.path().display();
-                        log!(
-                            Warning,
-                            "{path} was changed at another time than noted down"
-                        );
+                        let path = file.path().display();
+                        log!(Warning, "{path} was changed at another time than recorded");
                     }
                     continue;
                 }
                 Err(error) => error.to_string(),
             };
-            self.account.insert(place.path().to_owned(), wrong);
-            self.lost.insert(place.path().to_owned());
+            self.defects.insert(file.path().to_owned(), wrong);
+            self.lost.insert(file.path().to_owned());
         }
     }
 
-    /// A rank that has lost a file gets all its data rebuilt, so the run does not read, nor check, its other files.
-    fn look_into_files_beside_lost_ones(&mut self) {
+    /// If this rank has lost a file, reads its others: the run will rebuild its whole stream, not read and check these.
+    fn check_files_beside_lost_ones(&mut self) {
         if self.lost.is_empty() || !self.header.own().has_checksums() {
             return;
         }
@@ -176,20 +168,22 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
                 Ok(()) if data.damaged().is_empty() => continue,
                 Ok(()) => DAMAGED.into(),
             };
-            self.account.insert(path.to_owned(), wrong);
+            self.defects.insert(path.to_owned(), wrong);
             self.lost.insert(path.to_owned());
         }
     }
 
-    fn look_for_redundancy(&mut self, length: u64) -> bool {
-        let least = self.found_length + length;
+    /// Whether the redundancy file is long enough for its header and its redundancy.
+    fn has_redundancy(&mut self) -> bool {
+        let lengths = self.geometry.redundancy(self.header.rank);
+        let least = self.found_length + lengths.iter().sum::<u64>();
         let wrong = match self.redundancy.attributes() {
             Ok(Some(found)) if found.size >= least => return true,
             Ok(Some(found)) => format!("it has {} bytes instead of {least}", found.size),
             Ok(None) => "it does not exist".into(),
             Err(error) => error.to_string(),
         };
-        self.account
+        self.defects
             .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
@@ -206,7 +200,7 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         scheme.tolerates(self.have.len(), &lost)
     }
 
-    /// Rebuilds what is lost, beside its place. With `salvage`, whatever can be rebuilt; otherwise only
+    /// Rebuilds what is lost, in temporary files. With `salvage`, whatever can be rebuilt; otherwise only
     /// what the scheme promises.
     ///
     /// # Collective
@@ -220,13 +214,13 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         }
     }
 
-    /// Rebuilds what is lost; `None` if more turned out to be lost.
+    /// Rebuilds what is lost; `None` if more turned out to be lost, on any rank.
     fn attempt(&mut self, limits: Limits, salvage: bool) -> Result<Option<Repair>> {
         let comm = &self.set.comm;
         let flows = match self.geometry.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
-            Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
-            None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
+            Some(_) => return Err(Error::Intolerable(all_defects(comm, &self.defects)?)),
+            None => return Err(Error::Lost(all_defects(comm, &self.defects)?)),
         };
         let mut repair = Repair {
             generation: self.generation(),
@@ -237,13 +231,13 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         if let Err(error @ Error::Comm(_)) = ran {
             return Err(error);
         }
-        let found = self.inspect(&mut repair.member);
-        let really = gather_have(comm, found)?;
-        if really != self.have {
-            self.have = really;
+        let inspected = self.inspect(&mut repair.member);
+        let inspected = gather_have(comm, inspected)?;
+        if inspected != self.have {
+            self.have = inspected;
             return Ok(None);
         }
-        ran.and_then(|()| self.settle(&mut repair.member))?;
+        ran.and_then(|()| self.finish(&mut repair.member))?;
         Ok(Some(repair))
     }
 
@@ -252,7 +246,7 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         let summed = self.header.own().has_checksums();
         let mut data = DataStream::new(self.files.clone(), summed);
         if !self.own().data {
-            data.lose(|path| self.lost.contains(path));
+            data.mark_lost(|path| self.lost.contains(path));
         }
         let redundancy = match self.own().redundancy {
             true => self.present_redundancy(),
@@ -273,11 +267,11 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         let length = self.header.to_bytes()?.len() as u64;
         let mut redundancy =
             RedundancyStream::new(names::part_of(&self.redundancy), length, lengths, summed);
-        redundancy.begin(self.access, self.heir)?;
+        redundancy.create(self.access, self.heir)?;
         Ok(redundancy)
     }
 
-    /// What this rank has, now that it was read. The program will use all its files, so all are read.
+    /// What this rank really has, after the run. Reads the files that the run has not read: the program will use them all.
     fn inspect(&mut self, member: &mut MemberFiles) -> Have {
         let everything = self.have.iter().all(|have| *have == Have::ALL);
         let own = self.own();
@@ -295,24 +289,26 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         Have { data, redundancy }
     }
 
+    /// Whether the data stream, which was read, is intact.
     fn judge_data(&mut self, read: Result<()>, member: &mut MemberFiles) -> bool {
         let read = member.take_unread(Part::Data).map_or(read, Err);
         if let Err(error) = read {
             // The text of the error names the file.
-            for (_, place) in &self.files {
-                self.account
-                    .insert(place.path().to_owned(), error.to_string());
-                self.lost.insert(place.path().to_owned());
+            for (_, file) in &self.files {
+                self.defects
+                    .insert(file.path().to_owned(), error.to_string());
+                self.lost.insert(file.path().to_owned());
             }
         } else if member.data.is_used() {
             for path in member.data.damaged() {
-                self.account.insert(path.to_owned(), DAMAGED.into());
+                self.defects.insert(path.to_owned(), DAMAGED.into());
                 self.lost.insert(path.to_owned());
             }
         }
         self.lost.is_empty()
     }
 
+    /// Whether the redundancy is intact; `read` says whether it was read, or why not.
     fn judge_redundancy(&mut self, read: Result<bool>, member: &mut MemberFiles) -> bool {
         let read = member.take_unread(Part::Redundancy).map_or(read, Err);
         let wrong = match read {
@@ -320,25 +316,23 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             Ok(true) if member.redundancy.checksums() != self.found_checksums => DAMAGED.into(),
             Ok(_) => return true,
         };
-        self.account
+        self.defects
             .insert(self.redundancy.path().to_owned(), wrong);
         false
     }
 
     /// Completes what was written. Rebuilt files must match their recorded checksums.
-    fn settle(&mut self, member: &mut MemberFiles) -> Result<()> {
+    fn finish(&mut self, member: &mut MemberFiles) -> Result<()> {
         if !self.own().data {
             if let Some(path) = member.data.damaged().first() {
-                return Err(Error::BadFile {
-                    path: path.to_path_buf(),
-                    what: "it was rebuilt, but does not match its checksum".into(),
-                });
+                let wrong = "it was rebuilt, but does not match its checksum";
+                return Err(bad_file(path, wrong));
             }
-            member.data.settle(self.heir)?;
+            member.data.finish(self.heir)?;
         }
         if !self.own().redundancy {
             self.header.checksums = member.redundancy.checksums();
-            member.redundancy.settle(&self.header.to_bytes()?)?;
+            member.redundancy.finish(&self.header.to_bytes()?)?;
         }
         Ok(())
     }
@@ -357,50 +351,52 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             let read = member.redundancy.read_rest().map(|()| true);
             self.judge_redundancy(read, &mut member);
         }
-        let state = |place: &Place, checked: bool| {
-            let path = place.path().to_owned();
-            let state = match (self.account.get(&path), checked) {
-                (Some(wrong), _) => State::Bad(wrong.clone()),
-                (None, true) => State::Good,
-                (None, false) => State::Unchecked,
+        let verdict = |file: &FileName, checked: bool| {
+            let path = file.path().to_owned();
+            let verdict = match (self.defects.get(&path), checked) {
+                (Some(wrong), _) => FileVerdict::Bad(wrong.clone()),
+                (None, true) => FileVerdict::Good,
+                (None, false) => FileVerdict::Unchecked,
             };
-            (path, state)
+            (path, verdict)
         };
         let files = self.files.iter();
         let checked = !self.found_checksums.is_empty()
             || self.geometry.redundancy(self.header.rank).is_empty();
         Scrubbed {
             files: files
-                .map(|(file, place)| state(place, file.checksum.is_some()))
+                .map(|(record, file)| verdict(file, record.checksum.is_some()))
                 .collect(),
-            redundancy: vec![state(&self.redundancy, checked)],
+            redundancy: vec![verdict(&self.redundancy, checked)],
         }
     }
 }
 
-/// The state of everything that a rank has.
+/// Verdicts on everything that a rank has.
 pub(super) struct Scrubbed {
-    pub(super) files: Vec<(PathBuf, State)>,
-    pub(super) redundancy: Vec<(PathBuf, State)>,
+    pub(super) files: Vec<(PathBuf, FileVerdict)>,
+    pub(super) redundancy: Vec<(PathBuf, FileVerdict)>,
 }
 
+/// What reading a file has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FileVerdict {
     Good,
     /// It exists, but has no checksum.
     Unchecked,
+    /// Missing or damaged, and why.
     Bad(String),
 }
 
 const DAMAGED: &str = "it does not match its checksum";
 const STALE: &str = "it lies beside redundancy of another apply and has no checksum";
 
-/// Rebuilt files that are to be renamed into place.
+/// Rebuilt files under temporary names: renamed by `commit`, removed if dropped before.
 pub(super) struct Repair {
     /// The apply that the set is completed to, if its headers name one.
     pub(super) generation: Option<Generation>,
     member: MemberFiles,
-    redundancy: Option<Place>,
+    redundancy: Option<FileName>,
 }
 
 impl Repair {
@@ -422,8 +418,8 @@ impl Drop for Repair {
     }
 }
 
-/// Gives a file that was written as `.part` its name.
-pub(super) fn put_in_place(file: &Path) -> Result<()> {
+/// Renames a file that was written as `.part` to its final name.
+pub(super) fn commit_file(file: &Path) -> Result<()> {
     rename(&names::part(file), file)?;
     Ok(sync_parent(file)?)
 }
@@ -447,17 +443,17 @@ fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
     Ok(have.collect())
 }
 
-/// What is wrong on all ranks of the set, in one line.
-fn all_accounts<C: Comm>(comm: &C, own: &Account) -> Result<String> {
+/// What is wrong on all ranks of the set, as a text.
+fn all_defects<C: Comm>(comm: &C, own: &Defects) -> Result<String> {
     let lines = own
         .iter()
         .map(|(path, wrong)| format!("{}: {wrong}", path.display()));
     let mut mine = lines.collect::<Vec<_>>().join(", ").into_bytes();
-    mine.resize(ACCOUNT, 0);
-    let mut all = vec![0; ACCOUNT * comm.size()];
+    mine.resize(LONGEST_TEXT, 0);
+    let mut all = vec![0; LONGEST_TEXT * comm.size()];
     comm.allgather(&mine, &mut all)?;
     let accounts = all
-        .chunks(ACCOUNT)
+        .chunks(LONGEST_TEXT)
         .enumerate()
         .filter(|(_, text)| text[0] != 0);
     let accounts = accounts.map(|(rank, text)| {

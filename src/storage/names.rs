@@ -1,8 +1,8 @@
 //! Creating, renaming and removing files, and their attributes.
 //!
-//! A [`Place`] names a file. If its directory is held open ([`super::below`]), the file is reached through that
-//! descriptor, and a link in its place is not followed: renaming directories or planting links meanwhile
-//! cannot redirect a write.
+//! A [`FileName`] names a file that may not exist yet. If its directory is held open ([`super::confined`]), the file is
+//! reached through that descriptor, and a link in its place is not followed: renaming directories or planting links
+//! meanwhile cannot redirect a write.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -112,41 +112,41 @@ fn if_there(stat: Result<Stat, Errno>) -> Result<Option<FileAttributes>, Errno> 
     }
 }
 
-/// Identifies a file on its node, whatever its names.
+/// Identifies a file on its node, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct InodeId {
     pub device: u64,
     pub inode: u64,
 }
 
-impl From<Stat> for Identity {
-    fn from(stat: Stat) -> Identity {
-        Identity {
+impl From<Stat> for InodeId {
+    fn from(stat: Stat) -> InodeId {
+        InodeId {
             device: stat.st_dev,
             inode: stat.st_ino,
         }
     }
 }
 
-/// The identity of an open file.
-pub fn identity(fd: impl AsFd) -> Result<Identity> {
+/// The inode of an open file.
+pub fn inode_id(fd: impl AsFd) -> Result<InodeId> {
     let fd = fd.as_fd();
     let stat = sys::fstat(fd).map_err(on(Operation::Stat, fd))?;
     Ok(stat.into())
 }
 
-/// Opens the file at `path` to read it, or to write it as well; `None` if it is another one than the one meant.
-pub fn open_same(path: &Path, meant: Identity, for_writing: bool) -> Result<Option<OwnedFd>> {
+/// Opens the file at `path` to read it, or to write it as well; `None` if another file has that name now.
+pub fn open_same(path: &Path, meant: InodeId, for_writing: bool) -> Result<Option<OwnedFd>> {
     let flags = match for_writing {
         true => OFlags::RDWR,
         false => OFlags::RDONLY,
     };
-    // Whatever else is there now must not keep us waiting.
+    // NONBLOCK: another file may have the name now, and opening a FIFO would wait.
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let open = || sys::open(path, flags, Mode::empty());
     let fd = patiently(open).map_err(at(Operation::Open, path))?;
     let stat = sys::fstat(&fd).map_err(at(Operation::Stat, path))?;
-    Ok((Identity::from(stat) == meant).then_some(fd))
+    Ok((InodeId::from(stat) == meant).then_some(fd))
 }
 
 /// Gives an open file the permissions, owner and times in `wanted`. The owner stays where this user may not
@@ -261,26 +261,26 @@ pub fn sync_parent(path: &Path) -> Result<()> {
     super::sync_directory(parent(path))
 }
 
-/// The name of a file.
+/// The name of a file: its path, which others may redirect, or a name in a directory that is held open.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct FileName {
     path: PathBuf,
     /// Its directory, if that is held open.
     directory: Option<Arc<OwnedFd>>,
 }
 
-impl From<PathBuf> for Place {
-    fn from(path: PathBuf) -> Place {
+impl From<PathBuf> for FileName {
+    fn from(path: PathBuf) -> FileName {
         let directory = None;
-        Place { path, directory }
+        FileName { path, directory }
     }
 }
 
-impl Place {
+impl FileName {
     /// A name in a directory that is held open: the last part of `path`, which is for messages.
-    pub(super) fn in_directory(directory: Arc<OwnedFd>, path: PathBuf) -> Place {
+    pub(super) fn in_directory(directory: Arc<OwnedFd>, path: PathBuf) -> FileName {
         let directory = Some(directory);
-        Place { path, directory }
+        FileName { path, directory }
     }
 
     /// The path, for messages.
@@ -288,8 +288,8 @@ impl Place {
         &self.path
     }
 
-    /// The path by which any thread of this process reaches the file.
-    pub fn way(&self) -> PathBuf {
+    /// The path for system calls, by which any thread of this process reaches the file.
+    pub fn system_path(&self) -> PathBuf {
         match &self.directory {
             None => self.path.clone(),
             Some(directory) => Path::new("/proc/self/fd")
@@ -299,29 +299,29 @@ impl Place {
     }
 
     /// A file in the same directory.
-    pub fn with_suffix(&self, suffix: &str) -> Place {
+    pub fn with_suffix(&self, suffix: &str) -> FileName {
         let mut name = OsString::from(&self.path);
         name.push(suffix);
-        Place {
+        FileName {
             path: name.into(),
             directory: self.directory.clone(),
         }
     }
 
     pub fn attributes(&self) -> Result<Option<FileAttributes>> {
-        let way = self.way();
+        let path = self.system_path();
         let stat = match self.directory {
-            Some(_) => sys::lstat(&way),
-            None => sys::stat(&way),
+            Some(_) => sys::lstat(&path),
+            None => sys::stat(&path),
         };
         if_there(stat).map_err(at(Operation::Stat, &self.path))
     }
 
-    pub fn identity(&self) -> Result<Identity> {
-        let way = self.way();
+    pub fn inode_id(&self) -> Result<InodeId> {
+        let path = self.system_path();
         let stat = match self.directory {
-            Some(_) => sys::lstat(&way),
-            None => sys::stat(&way),
+            Some(_) => sys::lstat(&path),
+            None => sys::stat(&path),
         };
         Ok(stat.map_err(at(Operation::Stat, &self.path))?.into())
     }
@@ -331,15 +331,15 @@ impl Place {
             Some(_) => OFlags::NOFOLLOW,
             None => OFlags::empty(),
         };
-        self.naming(open_regular(&self.way(), OFlags::RDONLY | flags))
+        self.naming(open_regular(&self.system_path(), OFlags::RDONLY | flags))
     }
 
     /// See [`create`].
     pub fn create(&self, mode: u32) -> Result<OwnedFd> {
-        self.naming(create(&self.way(), mode))
+        self.naming(create(&self.system_path(), mode))
     }
 
-    /// As [`Place::create`], with permissions that were meant for files of `group`: if the new file belongs to
+    /// As [`FileName::create`], with permissions that were meant for files of `group`: if the new file belongs to
     /// another group, that gets no more permissions than others.
     pub fn create_for_group(&self, permissions: u32, group: u32) -> Result<OwnedFd> {
         let narrow = without_group(permissions);
@@ -358,9 +358,7 @@ impl Place {
     /// Determined before the file exists: afterwards another process could have opened it.
     fn group_of_new_files(&self) -> Option<u32> {
         const SET_GROUP_ID: u32 = 0o2000;
-        let way = self.way();
-        let directory = way.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let directory = sys::stat(directory.unwrap_or(Path::new("."))).ok()?;
+        let directory = sys::stat(parent(&self.system_path())).ok()?;
         match directory.st_mode & SET_GROUP_ID {
             0 => Some(process_owner()?.gid),
             _ => Some(directory.st_gid),
@@ -368,25 +366,25 @@ impl Place {
     }
 
     /// Opens for writing the file that was created here.
-    pub fn open_again(&self, created: Identity) -> Result<OwnedFd> {
-        let opened = self.naming(open_same(&self.way(), created, true))?;
+    pub fn open_again(&self, created: InodeId) -> Result<OwnedFd> {
+        let opened = self.naming(open_same(&self.system_path(), created, true))?;
         opened.ok_or_else(|| Error::Exchanged(self.path.clone()))
     }
 
-    /// Renames the file to `to`, which it replaces. Durable after [`Place::sync_parent`].
-    pub fn rename(&self, to: &Place) -> Result<()> {
-        to.naming(rename(&self.way(), &to.way()))
+    /// Renames the file to `to`, which it replaces. Durable after [`FileName::sync_parent`].
+    pub fn rename(&self, to: &FileName) -> Result<()> {
+        to.naming(rename(&self.system_path(), &to.system_path()))
     }
 
     pub fn remove(&self) -> Result<bool> {
-        self.naming(remove(&self.way()))
+        self.naming(remove(&self.system_path()))
     }
 
     pub fn sync_parent(&self) -> Result<()> {
-        self.naming(sync_parent(&self.way()))
+        self.naming(sync_parent(&self.system_path()))
     }
 
-    /// Makes errors name the path instead of the way.
+    /// Makes errors name the path instead of [`FileName::system_path`].
     fn naming<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.map_err(|error| match error {
             Error::Path { op, source, .. } => at(op, &self.path)(source),

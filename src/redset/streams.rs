@@ -1,7 +1,8 @@
-//! The bytes of one rank: its files as one stream, and its redundancy behind its header.
+//! The two streams of one rank: its files one after the other ([`DataStream`]), and its redundancy
+//! ([`RedundancyStream`]).
 //!
-//! A stream that is there is read; one that is lost is written anew, to files beside its place. If the set has checksums,
-//! all bytes that are read or written are added to them.
+//! A stream that is there is read; one that is lost is written anew, to temporary files that are renamed at the commit. If
+//! the set has checksums, all bytes that are read or written are added to them.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,19 +11,20 @@ use std::sync::Arc;
 use super::access::inherited;
 use super::header::FileRecord;
 use super::redundancy::RedundancyStream;
-use super::{Error, Result};
+use super::{Error, Result, bad_file};
 use crate::pages;
 use crate::protect::near::{Extent, FileExtents, FileStreams, OpenFiles, StreamExtents};
 use crate::protect::sums::{Sum, Sums};
 use crate::protect::{Part, Streams};
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
-use crate::storage::place::{Identity, Owner, Place, identity, set_attributes};
+use crate::storage::names::{FileName, InodeId, Owner, inode_id, set_attributes};
 
 /// Bytes per read where data are only checksummed; fewer if memory is scarce.
 const BLOCK: usize = 256 << 10;
 const SMALL_BLOCK: usize = 16 << 10;
 
+/// Both streams of a rank, a pool of blocks, and the first errors, which are reported at the next agreement.
 pub(super) struct MemberFiles {
     pub(super) data: DataStream,
     pub(super) redundancy: RedundancyStream,
@@ -123,8 +125,8 @@ pub(super) struct DataStream {
 
 struct StreamFile {
     record: FileRecord,
-    /// Its present path, which may differ from the recorded one.
-    place: Place,
+    /// Its present name, which may differ from the recorded one.
+    name: FileName,
     range: Range<u64>,
     state: FileState,
 }
@@ -134,19 +136,19 @@ enum FileState {
     Kept,
     /// To be written; not created yet.
     Lost,
-    /// Being written beside its place.
-    Begun(Identity),
+    /// Being written to its temporary file.
+    Begun(InodeId),
 }
 
 impl DataStream {
-    pub(super) fn new(files: Vec<(FileRecord, Place)>, checksums: bool) -> DataStream {
+    pub(super) fn new(files: Vec<(FileRecord, FileName)>, checksums: bool) -> DataStream {
         let mut length = 0;
-        let file = |(record, place): (FileRecord, Place)| {
+        let file = |(record, name): (FileRecord, FileName)| {
             let start = length;
             length += record.attributes.size;
             StreamFile {
                 record,
-                place,
+                name,
                 range: start..length,
                 state: FileState::Kept,
             }
@@ -163,9 +165,9 @@ impl DataStream {
     }
 
     /// Marks files as lost: they are written instead of read.
-    pub(super) fn lose(&mut self, is_lost: impl Fn(&Path) -> bool) {
+    pub(super) fn mark_lost(&mut self, is_lost: impl Fn(&Path) -> bool) {
         for file in &mut self.files {
-            if is_lost(file.place.path()) {
+            if is_lost(file.name.path()) {
                 file.state = FileState::Lost;
             }
         }
@@ -178,20 +180,20 @@ impl DataStream {
                 continue;
             }
             let is_new = file.state != FileState::Kept;
-            let place = match is_new {
-                true => beside(&file.place),
-                false => file.place.clone(),
+            let name = match is_new {
+                true => temporary(&file.name),
+                false => file.name.clone(),
             };
             if is_new {
-                self.open.get(index, || file.open_beside())?;
+                self.open.get(index, || file.open_temporary())?;
             }
             extents.push(Extent {
                 start: file.range.start,
                 length: file.range.end - file.range.start,
                 offset: 0,
                 is_new,
-                file: place.identity()?,
-                path: absolute(&place),
+                file: name.inode_id()?,
+                path: absolute(&name),
             });
         }
         Ok(StreamExtents {
@@ -208,7 +210,7 @@ impl DataStream {
             let (at, length) = file.overlap(offset + done as u64, block.len() - done);
             let part = &mut block[done..][..length];
             done += length;
-            let open = || Ok::<_, Error>(BlockFile::existing(file.place.open_read()?));
+            let open = || Ok::<_, Error>(BlockFile::existing(file.name.open_read()?));
             let opened = self.open.get(index, open)?;
             let got = opened.read_at(at, part).map_err(|error| file.bad(error))?;
             if got < length {
@@ -232,7 +234,7 @@ impl DataStream {
             if file.state == FileState::Kept {
                 continue;
             }
-            let opened = self.open.get(index, || file.open_beside())?;
+            let opened = self.open.get(index, || file.open_temporary())?;
             let written = opened.write_at(at, part);
             written.map_err(|error| file.bad(error))?;
         }
@@ -269,7 +271,7 @@ impl DataStream {
             let recorded = file.record.checksum;
             recorded.is_some_and(|recorded| recorded != *found)
         });
-        wrong.map(|(file, _)| file.place.path()).collect()
+        wrong.map(|(file, _)| file.name.path()).collect()
     }
 
     /// Reads what was neither read nor written yet, for the checksums.
@@ -286,27 +288,27 @@ impl DataStream {
     }
 
     /// Completes the files that were written: attributes, and a sync. They belong to the heir, if there is one.
-    pub(super) fn settle(&mut self, heir: Option<Owner>) -> Result<()> {
+    pub(super) fn finish(&mut self, heir: Option<Owner>) -> Result<()> {
         for index in 0..self.files.len() {
             let file = &mut self.files[index];
             if file.state == FileState::Kept {
                 continue;
             }
-            let fd = self.open.get(index, || file.open_beside())?;
+            let fd = self.open.get(index, || file.open_temporary())?;
             let attributes = inherited(&file.record.attributes, heir);
-            let settled = set_attributes(&*fd, &attributes).and_then(|()| sync(fd));
-            settled.map_err(|error| file.bad(error))?;
+            let finished = set_attributes(&*fd, &attributes).and_then(|()| sync(fd));
+            finished.map_err(|error| file.bad(error))?;
         }
         self.open = OpenFiles::default();
         Ok(())
     }
 
-    /// Puts the files that were written in their places.
+    /// Renames the files that were written to their names.
     pub(super) fn commit(&mut self) -> Result<()> {
         for file in &mut self.files {
             if file.state != FileState::Kept {
-                beside(&file.place).rename(&file.place)?;
-                file.place.sync_parent()?;
+                temporary(&file.name).rename(&file.name)?;
+                file.name.sync_parent()?;
                 file.state = FileState::Kept;
             }
         }
@@ -315,11 +317,11 @@ impl DataStream {
 }
 
 impl Drop for DataStream {
-    /// Leaves nothing behind of files that were not committed.
+    /// Removes the temporary files that were not committed.
     fn drop(&mut self) {
         let is_begun = |file: &&StreamFile| matches!(file.state, FileState::Begun(_));
         let begun = self.files.iter().filter(is_begun);
-        begun.for_each(|file| drop(beside(&file.place).remove()));
+        begun.for_each(|file| drop(temporary(&file.name).remove()));
     }
 }
 
@@ -330,38 +332,34 @@ impl StreamFile {
         (offset - self.range.start, left.min(length as u64) as usize)
     }
 
-    fn open_beside(&mut self) -> Result<BlockFile> {
-        let place = beside(&self.place);
+    /// Creates its temporary file, or opens it again.
+    fn open_temporary(&mut self) -> Result<BlockFile> {
+        let name = temporary(&self.name);
         let fd = match self.state {
-            FileState::Begun(created) => place.open_again(created)?,
-            _ => place.create(0o600)?,
+            FileState::Begun(created) => name.open_again(created)?,
+            _ => name.create(0o600)?,
         };
-        self.state = FileState::Begun(identity(&fd)?);
+        self.state = FileState::Begun(inode_id(&fd)?);
         Ok(BlockFile::growing(fd, self.range.end - self.range.start))
     }
 
     fn bad(&self, what: impl ToString) -> Error {
-        bad(&self.place, what)
+        bad_file(self.name.path(), what)
     }
 }
 
-pub(super) fn bad(place: &Place, what: impl ToString) -> Error {
-    Error::BadFile {
-        path: place.path().to_owned(),
-        what: what.to_string(),
-    }
+/// The name under which a file is written until it is complete.
+fn temporary(name: &FileName) -> FileName {
+    name.with_suffix(".stanchion-part")
 }
 
-/// Where a file is written until it is complete.
-fn beside(place: &Place) -> Place {
-    place.with_suffix(".stanchion-part")
+/// A path to the file that does not depend on the current directory.
+pub(super) fn absolute(name: &FileName) -> PathBuf {
+    let path = name.system_path();
+    std::path::absolute(&path).unwrap_or(path)
 }
 
-pub(super) fn absolute(place: &Place) -> PathBuf {
-    let way = place.way();
-    std::path::absolute(&way).unwrap_or(way)
-}
-
+/// Calls `read` for each block of a range.
 pub(super) fn in_blocks(
     range: Range<u64>,
     mut read: impl FnMut(u64, &mut [u8]) -> Result<()>,

@@ -2,7 +2,7 @@
 //!
 //! A name from a file that we do not trust must lie below the directory lexically, and every directory of its path is
 //! opened relative to the one before it, without following links. The last one stays open, and the file is reached
-//! through it ([`Place`]).
+//! through it ([`FileName`]).
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -12,24 +12,25 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 use super::file::patiently;
-use super::place::Place;
+use super::names::FileName;
 use super::{Operation, Result, at, sys};
 
-/// A directory that is held open, and the directories below it that were opened.
-pub struct Below {
+/// A directory that is held open; names of files in it and in the directories below it cannot lead out of it.
+pub struct ConfinedDirectory {
     /// The path of the directory as given, and with links resolved.
     names: [PathBuf; 2],
+    /// Those that were opened, by their paths below the directory.
     directories: HashMap<PathBuf, Arc<OwnedFd>>,
 }
 
-impl Below {
-    pub fn open(directory: &Path) -> Result<Below> {
+impl ConfinedDirectory {
+    pub fn open(directory: &Path) -> Result<ConfinedDirectory> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let open = || sys::open(directory, flags, Mode::empty());
         let root = patiently(open).map_err(at(Operation::Open, directory))?;
         let given = absolute(directory);
         let real = std::fs::canonicalize(directory).unwrap_or_else(|_| given.clone());
-        Ok(Below {
+        Ok(ConfinedDirectory {
             names: [given, real],
             directories: HashMap::from([(PathBuf::new(), Arc::new(root))]),
         })
@@ -49,14 +50,14 @@ impl Below {
         (ends_in_name && rest.components().all(is_plain)).then(|| rest.to_owned())
     }
 
-    /// The place of a file below the directory; `None` if it is not there. Its own directory must exist.
-    pub fn place(&mut self, path: &Path) -> Result<Option<Place>> {
+    /// The name of a file below the directory; `None` if `path` is not below it. The file's own directory must exist.
+    pub fn file_name(&mut self, path: &Path) -> Result<Option<FileName>> {
         let Some(relative) = self.relative(path) else {
             return Ok(None);
         };
         let parent = relative.parent().unwrap_or(Path::new(""));
         let directory = self.directory(parent, path)?;
-        Ok(Some(Place::in_directory(directory, path.to_owned())))
+        Ok(Some(FileName::in_directory(directory, path.to_owned())))
     }
 
     /// Opens a directory and those above it. Errors name `path`.
@@ -92,12 +93,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         fs::create_dir_all(root.join("a/b")).unwrap();
-        let mut below = Below::open(&root).unwrap();
+        let mut confined = ConfinedDirectory::open(&root).unwrap();
         for inside in ["file", "a/file", "a/b/file", "./a/./file"] {
-            let place = below.place(&root.join(inside)).unwrap().unwrap();
+            let file = confined.file_name(&root.join(inside)).unwrap().unwrap();
             fs::write(root.join(inside), inside).unwrap();
-            assert_eq!(fs::read(place.way()).unwrap(), inside.as_bytes());
-            assert_eq!(place.path(), root.join(inside));
+            assert_eq!(fs::read(file.system_path()).unwrap(), inside.as_bytes());
+            assert_eq!(file.path(), root.join(inside));
         }
         for outside in [
             "..",
@@ -109,12 +110,12 @@ mod tests {
             "../root2/file",
         ] {
             assert!(
-                below.place(&root.join(outside)).unwrap().is_none(),
+                confined.file_name(&root.join(outside)).unwrap().is_none(),
                 "{outside}"
             );
         }
         for outside in ["/etc/passwd", "file", "/", ""] {
-            assert!(!below.contains(Path::new(outside)), "{outside}");
+            assert!(!confined.contains(Path::new(outside)), "{outside}");
         }
     }
 
@@ -127,17 +128,17 @@ mod tests {
         fs::write(other.join("file"), "secret").unwrap();
         symlink(&other, root.join("link")).unwrap();
         symlink(other.join("file"), root.join("file")).unwrap();
-        let mut below = Below::open(&root).unwrap();
-        let error = below.place(&root.join("link/file")).unwrap_err();
+        let mut confined = ConfinedDirectory::open(&root).unwrap();
+        let error = confined.file_name(&root.join("link/file")).unwrap_err();
         assert!(
             matches!(error.errno(), Errno::LOOP | Errno::NOTDIR),
             "{error}"
         );
 
-        let place = below.place(&root.join("file")).unwrap().unwrap();
-        assert_eq!(place.open_read().unwrap_err().errno(), Errno::LOOP);
-        assert!(!place.attributes().unwrap().unwrap().is_regular());
-        place.create(0o600).unwrap();
+        let file = confined.file_name(&root.join("file")).unwrap().unwrap();
+        assert_eq!(file.open_read().unwrap_err().errno(), Errno::LOOP);
+        assert!(!file.attributes().unwrap().unwrap().is_regular());
+        file.create(0o600).unwrap();
         assert_eq!(fs::read(root.join("file")).unwrap(), b"");
         assert_eq!(fs::read(other.join("file")).unwrap(), b"secret");
     }
@@ -148,15 +149,15 @@ mod tests {
         let (root, other) = (dir.path().join("root"), dir.path().join("other"));
         fs::create_dir_all(root.join("a")).unwrap();
         fs::create_dir_all(&other).unwrap();
-        let mut below = Below::open(&root).unwrap();
-        let place = below.place(&root.join("a/file")).unwrap().unwrap();
-        let part = place.with_suffix(".part");
-        let created = super::super::place::identity(part.create(0o600).unwrap()).unwrap();
+        let mut confined = ConfinedDirectory::open(&root).unwrap();
+        let file = confined.file_name(&root.join("a/file")).unwrap().unwrap();
+        let part = file.with_suffix(".part");
+        let created = super::super::names::inode_id(part.create(0o600).unwrap()).unwrap();
         fs::rename(root.join("a"), root.join("b")).unwrap();
         symlink(&other, root.join("a")).unwrap();
         drop(part.open_again(created).unwrap());
-        part.rename(&place).unwrap();
-        place.sync_parent().unwrap();
+        part.rename(&file).unwrap();
+        file.sync_parent().unwrap();
         assert!(root.join("b/file").exists());
         assert_eq!(fs::read_dir(&other).unwrap().count(), 0);
 

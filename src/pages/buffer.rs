@@ -80,14 +80,14 @@ impl Drop for Slab {
 
 /// A buffer: a part of a slab that no other buffer overlaps.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct PageBuffer {
     slab: Arc<Slab>,
     offset: usize,
     capacity: usize,
     length: usize,
 }
 
-impl Room {
+impl PageBuffer {
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -95,22 +95,22 @@ impl Room {
     /// Changes the length; reallocates if too small. The contents are unspecified.
     pub(crate) fn resize(&mut self, length: usize) {
         if length > self.capacity {
-            *self = Room::from(vec![0; length]);
+            *self = PageBuffer::from(vec![0; length]);
         }
         self.length = length;
     }
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room::from(Vec::new())
+impl Default for PageBuffer {
+    fn default() -> PageBuffer {
+        PageBuffer::from(Vec::new())
     }
 }
 
-impl From<Vec<u8>> for Room {
-    fn from(bytes: Vec<u8>) -> Room {
+impl From<Vec<u8>> for PageBuffer {
+    fn from(bytes: Vec<u8>) -> PageBuffer {
         let length = bytes.len();
-        Room {
+        PageBuffer {
             slab: Arc::new(bytes.into()),
             offset: 0,
             capacity: length,
@@ -119,7 +119,7 @@ impl From<Vec<u8>> for Room {
     }
 }
 
-impl Deref for Room {
+impl Deref for PageBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -128,28 +128,28 @@ impl Deref for Room {
     }
 }
 
-impl DerefMut for Room {
+impl DerefMut for PageBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`.
         unsafe { slice::from_raw_parts_mut(self.slab.start.add(self.offset).as_ptr(), self.length) }
     }
 }
 
-impl AsRef<[u8]> for Room {
+impl AsRef<[u8]> for PageBuffer {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl AsMut<[u8]> for Room {
+impl AsMut<[u8]> for PageBuffer {
     fn as_mut(&mut self) -> &mut [u8] {
         self
     }
 }
 
 /// Buffers of zeros of these lengths; `None` if there is no memory for them.
-pub(crate) fn rooms(lengths: &[usize]) -> Option<Vec<Room>> {
-    let mut rooms = Vec::with_capacity(lengths.len());
+pub(crate) fn page_buffers(lengths: &[usize]) -> Option<Vec<PageBuffer>> {
+    let mut buffers = Vec::with_capacity(lengths.len());
     let mut rest = lengths;
     while !rest.is_empty() {
         let together = fill_a_slab(rest)?;
@@ -157,11 +157,11 @@ pub(crate) fn rooms(lengths: &[usize]) -> Option<Vec<Room>> {
         let length = together.last().zip(first.last());
         let length = length.map_or(Some(0), |(start, length)| start.checked_add(*length));
         let slab = Arc::new(Slab::new(length?)?);
-        rooms.extend(
+        buffers.extend(
             together
                 .into_iter()
                 .zip(first)
-                .map(|(offset, length)| Room {
+                .map(|(offset, length)| PageBuffer {
                     slab: slab.clone(),
                     offset,
                     capacity: *length,
@@ -170,7 +170,7 @@ pub(crate) fn rooms(lengths: &[usize]) -> Option<Vec<Room>> {
         );
         rest = others;
     }
-    Some(rooms)
+    Some(buffers)
 }
 
 /// The offsets of the buffers that share the next slab: at least one.
@@ -193,49 +193,52 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rooms_do_not_overlap_and_stay_when_others_go() {
+    fn buffers_do_not_overlap_and_stay_when_others_go() {
         let lengths: Vec<usize> = (0..60).map(|i| (i * 349_525) % (1 << 20)).collect();
-        let mut rooms = rooms(&lengths).unwrap();
-        for (index, room) in rooms.iter_mut().enumerate() {
-            assert!(room.iter().all(|byte| *byte == 0));
-            room.fill(index as u8);
+        let mut buffers = page_buffers(&lengths).unwrap();
+        for (index, buffer) in buffers.iter_mut().enumerate() {
+            assert!(buffer.iter().all(|byte| *byte == 0));
+            buffer.fill(index as u8);
         }
-        let kept = rooms.iter().enumerate().filter(|(index, _)| index % 7 == 0);
+        let kept = buffers
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| index % 7 == 0);
         let kept: Vec<usize> = kept.map(|(index, _)| index).collect();
         let mut index = 0;
-        rooms.retain(|_| {
+        buffers.retain(|_| {
             kept.contains(&{
                 index += 1;
                 index - 1
             })
         });
-        for (room, index) in rooms.iter().zip(kept) {
-            assert_eq!(room.len(), lengths[index]);
-            assert!(room.iter().all(|byte| *byte == index as u8));
+        for (buffer, index) in buffers.iter().zip(kept) {
+            assert_eq!(buffer.len(), lengths[index]);
+            assert!(buffer.iter().all(|byte| *byte == index as u8));
         }
     }
 
     #[test]
-    fn a_long_room_begins_with_a_huge_page() {
-        let rooms = rooms(&[HUGE_PAGE + 1, 5]).unwrap();
-        assert_eq!(rooms[0].as_ptr() as usize % HUGE_PAGE, 0);
-        assert_eq!(rooms[1].as_ptr() as usize % LINE, 0);
+    fn a_long_buffer_begins_with_a_huge_page() {
+        let buffers = page_buffers(&[HUGE_PAGE + 1, 5]).unwrap();
+        assert_eq!(buffers[0].as_ptr() as usize % HUGE_PAGE, 0);
+        assert_eq!(buffers[1].as_ptr() as usize % LINE, 0);
     }
 
     #[test]
-    fn a_room_changes_its_length() {
-        let mut room = rooms(&[100]).unwrap().remove(0);
-        room.resize(7);
-        assert_eq!((room.len(), room.capacity()), (7, 100));
-        room.resize(3000);
-        assert_eq!(room.len(), 3000);
-        room.fill(1);
-        assert!(Room::default().is_empty());
+    fn a_buffer_changes_its_length() {
+        let mut buffer = page_buffers(&[100]).unwrap().remove(0);
+        buffer.resize(7);
+        assert_eq!((buffer.len(), buffer.capacity()), (7, 100));
+        buffer.resize(3000);
+        assert_eq!(buffer.len(), 3000);
+        buffer.fill(1);
+        assert!(PageBuffer::default().is_empty());
     }
 
     #[test]
     fn too_much_is_refused() {
-        assert!(rooms(&[isize::MAX as usize]).is_none());
-        assert!(rooms(&[usize::MAX]).is_none());
+        assert!(page_buffers(&[isize::MAX as usize]).is_none());
+        assert!(page_buffers(&[usize::MAX]).is_none());
     }
 }
