@@ -25,7 +25,7 @@ pub(crate) mod set;
 pub(crate) mod sums;
 
 pub(crate) use plan::{Flow, Geometry, Have, Part, at_targets};
-pub(crate) use run::{FlowRun, Streams};
+pub(crate) use run::{FlowRun, Streams, Traffic};
 pub(crate) use schedule::{Limits, passing_blocks};
 pub use scheme::Scheme;
 pub(crate) use set::{Channel, Exchange, Set};

@@ -30,6 +30,11 @@ pub(crate) trait Streams {
 
     /// A buffer, or a lent block that nobody else holds, which is not needed any more.
     fn give_back(&mut self, block: Self::BlockBuffer);
+
+    /// Does a little of what is not urgent while this rank waits for others; false if nothing is left to do.
+    fn work_meanwhile(&mut self) -> bool {
+        false
+    }
 }
 
 const TO_WORKERS: Tag = 0;
@@ -41,6 +46,14 @@ pub(crate) struct FlowRun<C: Comm, B: Buffer> {
     ahead: usize,
     gathering: VecDeque<Gathering<C, B>>,
     returning: VecDeque<Returning<C, B>>,
+    traffic: Traffic,
+}
+
+/// Bytes in messages of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
 }
 
 /// A step whose sources are on their way to the workers.
@@ -65,7 +78,13 @@ impl<C: Comm, B: Buffer> FlowRun<C, B> {
             ahead: limits.ahead,
             gathering: VecDeque::new(),
             returning: VecDeque::new(),
+            traffic: Traffic::default(),
         }
+    }
+
+    /// What this rank has sent and received up to now.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Lends all blocks, and waits only when as many steps as the limits say are under way.
@@ -165,7 +184,8 @@ impl<C: Comm, B: Buffer> FlowRun<C, B> {
         }
         let gathers = step.gathers.iter();
         let recvs = gathers.map(|it| (it.from, streams.buffer(it.length, it.kept)));
-        let underway = channel.start(TO_WORKERS, sends, recvs.collect())?;
+        let recvs = recvs.collect();
+        let underway = self.post(channel, TO_WORKERS, sends, recvs)?;
         self.gathering.push_back(Gathering {
             step,
             lent,
@@ -183,11 +203,12 @@ impl<C: Comm, B: Buffer> FlowRun<C, B> {
         let Some(Gathering {
             step,
             lent,
-            underway,
+            mut underway,
         }) = self.gathering.pop_front()
         else {
             return Ok(());
         };
+        while !underway.is_done() && streams.work_meanwhile() {}
         let mut gathered: Vec<_> = underway.finish()?.into_iter().map(Some).collect();
         let mut sends = Vec::new();
         for task in &step.tasks {
@@ -212,7 +233,8 @@ impl<C: Comm, B: Buffer> FlowRun<C, B> {
             let length = target.length as usize;
             (*worker, streams.buffer(length, Some(target.part)))
         });
-        let underway = channel.start(TO_TARGETS, sends, recvs.collect())?;
+        let recvs = recvs.collect();
+        let underway = self.post(channel, TO_TARGETS, sends, recvs)?;
         self.returning.push_back(Returning {
             targets: step.returns.into_iter().map(|(_, target)| target).collect(),
             sent,
@@ -223,14 +245,35 @@ impl<C: Comm, B: Buffer> FlowRun<C, B> {
 
     /// Takes what other ranks have computed for this one in the oldest step.
     fn take_first<S: Streams<BlockBuffer = B>>(&mut self, streams: &mut S) -> Result<()> {
-        let Some(first) = self.returning.pop_front() else {
+        let Some(mut first) = self.returning.pop_front() else {
             return Ok(());
         };
+        while !first.underway.is_done() && streams.work_meanwhile() {}
         for (target, block) in first.targets.iter().zip(first.underway.finish()?) {
             streams.take(target.part, target.offset, block);
         }
         give_back_shared(streams, first.sent);
         Ok(())
+    }
+}
+
+impl<C: Comm, B: Buffer> FlowRun<C, B> {
+    fn post(
+        &mut self,
+        channel: &Channel<'_, C>,
+        tag: Tag,
+        sends: Vec<(usize, Arc<B>)>,
+        mut recvs: Vec<(usize, B)>,
+    ) -> Result<C::Underway<B>> {
+        let sent = sends
+            .iter()
+            .map(|(_, block)| (**block).as_ref().len() as u64);
+        let received = recvs
+            .iter_mut()
+            .map(|(_, block)| block.as_mut().len() as u64);
+        self.traffic.sent += sent.sum::<u64>();
+        self.traffic.received += received.sum::<u64>();
+        channel.start(tag, sends, recvs)
     }
 }
 

@@ -38,11 +38,13 @@ mod verify;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::comm::{self, Comm, FromPeer, Tag, agree};
 use crate::failure_domain::placement::{self, Placement};
+use crate::log;
 use crate::protect::set::placed;
-use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, near};
+use crate::protect::{self, Channel, Flow, FlowRun, Limits, Set, Traffic, near};
 use crate::storage::names::remove;
 use crate::{kvtree, rankstr, storage};
 
@@ -252,16 +254,34 @@ impl<C: Comm> Peers<C> {
         let budget = limits.budget.unwrap_or(u64::MAX);
         let on_one_node = self.nodes.iter().all(|node| *node == 0);
         let is_near = on_one_node && limits.near && !flows.is_empty();
+        let begun = Instant::now();
         if is_near && near::run(&self.comm, &flows, budget, member)? {
+            self.report("through files", Traffic::default(), begun);
             return Ok(());
         }
+        member.check_meanwhile(&flows, self.set.mine());
         let channel = Channel {
             comm: &self.comm,
             set: &self.set,
             tag: TAG,
         };
-        FlowRun::new(flows, limits).finish(&channel, member)?;
+        let mut run = FlowRun::new(flows, limits);
+        run.finish(&channel, member)?;
+        self.report("by messages", run.traffic(), begun);
         member.take_unwritten().map_or(Ok(()), Err)
+    }
+
+    /// Logs how the bytes of a set went, and how fast.
+    fn report(&self, way: &str, traffic: Traffic, begun: Instant) {
+        let seconds = begun.elapsed().as_secs_f64();
+        let Traffic { sent, received } = traffic;
+        log!(
+            Info,
+            "set of {} ranks, {:?}, {way}: {sent} bytes sent, {received} received, {seconds:.3} s, {:.0} MB/s",
+            self.map.len(),
+            self.set.scheme(),
+            sent.max(received) as f64 / 1e6 / seconds.max(1e-9),
+        );
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Error, Result, bad_file};
 use crate::pages;
 use crate::protect::near::{Extent, FileExtents, FileStreams, OpenFiles, StreamExtents};
 use crate::protect::sums::{Sum, Sums};
-use crate::protect::{Part, Streams};
+use crate::protect::{Flow, Part, Streams};
 use crate::storage::block_file::BlockFile;
 use crate::storage::file::sync;
 use crate::storage::names::{FileName, InodeId, Owner, inode_id, set_attributes};
@@ -34,6 +34,8 @@ pub(super) struct MemberFiles {
     unread: [Option<Error>; 2],
     /// Why something could not be written.
     unwritten: Option<Error>,
+    /// Data that no flow reads, still to be checked.
+    unneeded: Vec<Range<u64>>,
 }
 
 impl MemberFiles {
@@ -44,6 +46,27 @@ impl MemberFiles {
             pool: Vec::new(),
             unread: [None, None],
             unwritten: None,
+            unneeded: Vec::new(),
+        }
+    }
+
+    /// Lets a run of these flows read what they do not need while it waits for messages: in the end all data are
+    /// compared with their checksums.
+    pub(super) fn check_meanwhile(&mut self, flows: &[Flow], mine: usize) {
+        if self.data.sums.is_none() || self.data.is_partly_lost() {
+            return;
+        }
+        let sources = flows.iter().flat_map(|flow| &flow.sources);
+        let own = sources.filter(|it| it.rank == mine && it.part == Part::Data);
+        let mut read: Vec<_> = own.map(|it| (it.offset, it.offset + it.length)).collect();
+        read.push((self.data.length, self.data.length));
+        read.sort_unstable();
+        let mut end = 0;
+        for (start, next) in read {
+            if end < start {
+                self.unneeded.push(end..start);
+            }
+            end = end.max(next);
         }
     }
 
@@ -93,6 +116,20 @@ impl Streams for MemberFiles {
 
     fn give_back(&mut self, block: Vec<u8>) {
         self.pool.push(block);
+    }
+
+    fn work_meanwhile(&mut self) -> bool {
+        let Some(range) = self.unneeded.last_mut() else {
+            return false;
+        };
+        let (start, length) = (range.start, (range.end - range.start).min(BLOCK as u64));
+        range.start += length;
+        if range.is_empty() {
+            self.unneeded.pop();
+        }
+        let block = self.lend(Part::Data, start, length as usize);
+        self.pool.extend(Arc::into_inner(block));
+        true
     }
 }
 
@@ -171,6 +208,11 @@ impl DataStream {
                 file.state = FileState::Lost;
             }
         }
+    }
+
+    fn is_partly_lost(&self) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.state != FileState::Kept)
     }
 
     fn extents(&mut self) -> Result<StreamExtents> {

@@ -285,11 +285,12 @@ fn storing_again_and_again_takes_no_more_memory() {
             job.run(|group| {
                 create_member(group, 4);
                 let mut most = 0;
-                for version in 0..12 {
+                for version in 0..24 {
                     store(group, 4, version);
                     group.commit().unwrap();
-                    // Once it has as many snapshots as it keeps, and one more for the next.
-                    if version == depth as usize + 2 {
+                    // Once it has as many snapshots as it keeps, one more for the next, and blocks of every length that
+                    // passes through in some order.
+                    if version == depth as usize + 8 {
                         most = group.memory();
                     }
                 }
