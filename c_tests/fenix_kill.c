@@ -255,8 +255,10 @@ int main(int argc, char** argv)
   if (!registered++) Fenix_Callback_register(count_recovery, NULL);
   do {
     seen = recoveries;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    if (comm != MPI_COMM_NULL) { /* it may have been cut off before there was one */
+      MPI_Comm_rank(comm, &rank);
+      MPI_Comm_size(comm, &size);
+    }
     cut_off = getenv("STANCHION_FENIX_QUORUM") && error == FENIX_ERROR_INTERN; /* another may have its rank by now */
     if (error != FENIX_SUCCESS && error != FENIX_WARNING_SPARE_RANKS_DEPLETED) give_up("Fenix_Init", error);
   } while (!worked(&mine));

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# fenix.sh <rounds> <program fenix_kill> [cut]: on a cluster of four nodes.
+# fenix.sh <rounds> <program fenix_kill> [kill|cut|node]: on a cluster of four nodes.
 # Every round starts a job with two ranks on each of three nodes, and two spares on the fourth; groups are placed by host. Then all
 # ranks of a node are killed, but not the daemon that has started them. The others must end with the right answer, and in time.
 # With `cut` the cable of the node is pulled instead, and nobody is told: heartbeats find out. The ranks that are cut off must give
-# up. mpiexec waits for their daemon, so it is ended.
+# up. mpiexec waits for their daemon, so it is ended. With `node` the daemon is killed, too: MPIEXEC must be a prterun that goes on
+# then, and OPAL_PREFIX the place of Open MPI.
 # A round whose job has ended before the node failed, as on a busy machine, is repeated. SEED repeats a run, KEEP=1 goes on after a
 # failure, LIMIT is the time for a round in seconds, PERIOD and TIMEOUT are those of the heartbeats, OPTIONS more options of mpiexec.
 #
@@ -19,7 +20,10 @@ active=6 spares=2 on_node=2 limit=${LIMIT:-60} right=0 apart=0 late=0 failed=0
 export STANCHION_TOPOLOGY=host
 # As docs/fenix.md has it, with the reasons.
 launch=(--with-ft ulfm --mca async_mpi_finalize 1 --mca mpi_add_procs_cutoff 1024 --mca coll ^han,hcoll,portals4)
-if [ $how = cut ]; then
+if [ $how = node ]; then
+  export OMPI_MCA_mpi_ft_enable=1 OMPI_MCA_async_mpi_finalize=1 OMPI_MCA_mpi_add_procs_cutoff=1024 OMPI_MCA_coll=^han,hcoll,portals4
+  launch=(--rtos recoverable)
+elif [ $how = cut ]; then
   export STANCHION_FENIX_QUORUM=1
   launch+=(--mca mpi_ft_detector 1 --mca mpi_ft_propagator_with_rbcast 1 --prtemca oob_tcp_keepalive_time 0)
   launch+=(--mca mpi_ft_detector_period "${PERIOD:-0.5}" --mca mpi_ft_detector_timeout "${TIMEOUT:-2}")
@@ -95,6 +99,7 @@ round() {
   sleep "$3"
   case $how in
     cut) cluster cut "$2" && if [ -n "$(ls end.* 2>/dev/null)" ]; then struck=no; fi ;;
+    node) cluster kill "$2" && if [ -n "$(ls end.* 2>/dev/null)" ]; then struck=no; fi ;;
     *) cluster kill "$2" "$name" || struck=no ;;
   esac
   if ends_in_time $job; then
@@ -104,7 +109,7 @@ round() {
   fi
   if [ $how = cut ]; then cluster kill "$2"; cluster plug "$2"; fi
   mv judged log
-  if [ $how = kill ] || [ $struck = yes ]; then judge $rc; fi
+  if [ $how != cut ] || [ $struck = yes ]; then judge $rc; fi
   cd ..
   [ $struck = yes ]
 }
