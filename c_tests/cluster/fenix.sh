@@ -55,8 +55,9 @@ is_over() {
 ends_in_time() {
   local pid start=${EPOCHREALTIME/./} answered='' rc=1
   for _ in $(seq $((limit * 10))); do
+    if is_over "$1"; then rc=0; fi
     if [ -z "$answered" ] && [ "$(count end 'answer is')" = $active ]; then answered=$(((${EPOCHREALTIME/./} - start) / 100000)); fi
-    if is_over "$1"; then rc=0 && break; fi
+    if [ $rc = 0 ]; then break; fi
     sleep 0.1
   done
   if [ $how = cut ] && [ -n "$answered" ]; then echo "all ranks have answered after ${answered%?}.${answered: -1} s"; fi
