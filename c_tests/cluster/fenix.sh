@@ -10,7 +10,8 @@
 #
 # A process that crashes in Open MPI, since it hears of a failure while it makes a communicator, is one more that is lost, and there
 # is no spare for it. Rounds with such a crash are counted apart, and so are those that do not end well after all ranks have answered:
-# MPI_Finalize tolerates no failure. Any other crash is a failure.
+# MPI_Finalize tolerates no failure. Any other crash is a failure. Cables are pulled after 0.1 s at the soonest, when Fenix_Init is
+# likely to be over: in there every rank waits in the making of a communicator until it hears of the failure.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 rounds=$1 program=$2 how=${3:-kill}
@@ -20,10 +21,12 @@ active=6 spares=2 on_node=2 limit=${LIMIT:-60} right=0 apart=0 late=0 failed=0
 export STANCHION_TOPOLOGY=host
 # As docs/fenix.md has it, with the reasons.
 launch=(--with-ft ulfm --mca async_mpi_finalize 1 --mca mpi_add_procs_cutoff 1024 --mca coll ^han,hcoll,portals4)
+earliest=0
 if [ $how = node ]; then
   export OMPI_MCA_mpi_ft_enable=1 OMPI_MCA_async_mpi_finalize=1 OMPI_MCA_mpi_add_procs_cutoff=1024 OMPI_MCA_coll=^han,hcoll,portals4
   launch=(--rtos recoverable)
 elif [ $how = cut ]; then
+  earliest=100
   export STANCHION_FENIX_QUORUM=1
   launch+=(--mca mpi_ft_detector 1 --mca mpi_ft_propagator_with_rbcast 1 --prtemca oob_tcp_keepalive_time 0)
   launch+=(--mca mpi_ft_detector_period "${PERIOD:-0.5}" --mca mpi_ft_detector_timeout "${TIMEOUT:-2}")
@@ -117,7 +120,7 @@ round() {
 
 name=$(basename "$program")
 for i in $(seq "$rounds"); do
-  mode=$((i % 2 ? 1 : 5)) node=$((RANDOM % 3 + 1)) pause=$(printf '0.%03d' $((RANDOM % 500)))
+  mode=$((i % 2 ? 1 : 5)) node=$((RANDOM % 3 + 1)) pause=$(printf '0.%03d' $((earliest + RANDOM % 400)))
   echo "round $i: mode $mode, $how node $node after $pause s"
   for _ in 1 2 3; do
     if round $mode $node "$pause"; then break; fi
