@@ -1,4 +1,5 @@
-/* Stores that go on in the background: several at once, of one member or of all, ended in any order. */
+/* Stores that go on in the background: several at once, of one member or of all, of one group or several, ended in any order.
+ * With the argument `threads` several threads might call MPI. */
 #include "fenix_data.h"
 
 enum { MOST = 200000, MEMBERS = 4 };
@@ -95,9 +96,116 @@ static void check_requests(void)
   CHECK_INT(Fenix_Data_wait(request), FENIX_ERROR_DATA_WAIT);
 }
 
+/* Communicators that the library has made, counted on their way to MPI, and how many it should make for a group. */
+static int made, wanted;
+
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* part)
+{
+  made++;
+  return PMPI_Comm_split(comm, color, key, part);
+}
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* copy)
+{
+  made++;
+  return PMPI_Comm_dup(comm, copy);
+}
+
+enum { GROUPS = 3, ROUNDS = 3, BURST = 300, SHARED = 20000 };
+
+/* The last two ids differ by a multiple of 16, so these groups have their tags in common. */
+static const int ids[GROUPS] = { 1, 2, 2 + 16 * 5 };
+
+static int round_value(int group, int round) { return 100 * group + round; }
+
+/* Stores of all groups are under way at once, blocking stores and collectives between them: no message goes to another group. */
+static void interleave(int* buffers[GROUPS])
+{
+  Fenix_Request requests[GROUPS];
+  int flag, count = SHARED - 3 * rank;
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int g = 0; g < GROUPS; g++) {
+      fill(buffers[g], count, g, round_value(g, round));
+      CHECK_INT(Fenix_Data_member_istore(ids[g], 1, FENIX_DATA_SUBSET_FULL, &requests[g]), FENIX_SUCCESS);
+      clear(buffers[g], count);
+    }
+    for (int g = GROUPS - 1; g >= 0; g--) CHECK_INT(Fenix_Data_member_store(ids[g], 2, FENIX_DATA_SUBSET_FULL), FENIX_SUCCESS);
+    for (int g = 0; g < GROUPS; g++) CHECK_INT(Fenix_Data_test(requests[(g + rank) % GROUPS], &flag), FENIX_SUCCESS);
+    for (int g = GROUPS - 1; g >= 0; g--) CHECK_INT(Fenix_Data_commit_barrier(ids[g], NULL), FENIX_SUCCESS);
+    for (int g = 0; g < GROUPS; g++) {
+      CHECK_INT(common(Fenix_Data_member_restore(ids[g], 1, buffers[g], SHARED, -1, NULL)), FENIX_SUCCESS);
+      CHECK_INT(wrong(buffers[g], 0, count, g, round_value(g, round), rank), 0);
+    }
+  }
+}
+
+/* More stores under way than there are tags. */
+static void burst(int small[GROUPS])
+{
+  Fenix_Request request;
+  for (int i = 1; i <= BURST; i++)
+    for (int g = 0; g < GROUPS; g++) {
+      small[g] = i * (rank + g + 1);
+      CHECK_INT(Fenix_Data_member_istore(ids[g], 2, FENIX_DATA_SUBSET_FULL, &request), FENIX_SUCCESS);
+    }
+  for (int g = 0; g < GROUPS; g++) {
+    CHECK_INT(Fenix_Data_commit_barrier(ids[g], NULL), FENIX_SUCCESS);
+    small[g] = 0;
+    CHECK_INT(common(Fenix_Data_member_restore(ids[g], 2, &small[g], 1, -1, NULL)), FENIX_SUCCESS);
+    CHECK_INT(small[g], BURST * (rank + g + 1));
+  }
+}
+
+/* Groups on the resilient communicator need none of their own, unless threads may use them at once: fewer that a failure can
+ * interrupt. */
+static void check_groups(const struct policy* policy, int bursts)
+{
+  int* buffers[GROUPS];
+  int small[GROUPS], flag;
+  for (int g = 0; g < GROUPS; g++) {
+    int value[3] = { policy->value[0], policy->value[1], policy->value[2] };
+    made = 0;
+    CHECK_INT(Fenix_Data_group_create(ids[g], world, 0, 0, policy->name, value, &flag), FENIX_SUCCESS);
+    CHECK_INT(made, wanted);
+    buffers[g] = calloc(SHARED, sizeof(int));
+    small[g] = rank + g;
+    CHECK_INT(Fenix_Data_member_create(ids[g], 1, buffers[g], SHARED - 3 * rank, MPI_INT), FENIX_SUCCESS);
+    CHECK_INT(Fenix_Data_member_create(ids[g], 2, &small[g], 1, MPI_INT), FENIX_SUCCESS);
+  }
+  interleave(buffers);
+  if (bursts) burst(small);
+  for (int g = 0; g < GROUPS; g++) {
+    CHECK_INT(Fenix_Data_group_delete(ids[g]), FENIX_SUCCESS);
+    free(buffers[g]);
+  }
+}
+
+/* A communicator that the program frees takes nothing of the group with it. */
+static void check_freed(void)
+{
+  MPI_Comm own;
+  MPI_Comm_dup(world, &own);
+  made = 0;
+  if (create_on(own, &policies[0], 0, 0) != FENIX_SUCCESS) {
+    MPI_Comm_free(&own);
+    return;
+  }
+  CHECK(made > 0);
+  MPI_Comm_free(&own);
+  fill(memory[1], 100, 1, 1);
+  CHECK_INT(Fenix_Data_member_create(GROUP, 1, memory[1], 100, MPI_INT), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_member_store(GROUP, 1, FENIX_DATA_SUBSET_FULL), FENIX_SUCCESS);
+  CHECK_INT(Fenix_Data_commit_barrier(GROUP, NULL), FENIX_SUCCESS);
+  clear(memory[1], 100);
+  CHECK_INT(Fenix_Data_member_restore(GROUP, 1, memory[1], 100, -1, NULL), FENIX_SUCCESS);
+  CHECK_INT(wrong(memory[1], 0, 100, 1, 1, rank), 0);
+  CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS);
+}
+
 int main(int argc, char** argv)
 {
-  begin(&argc, &argv);
+  int threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+  wanted = begin_at(threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &argc, &argv) == MPI_THREAD_MULTIPLE;
   for (int i = 0; i < MEMBERS; i++) memory[i] = calloc(MOST, sizeof(int));
   for (int i = 0; i < POLICIES; i++) {
     if (!has_group(&policies[i], 0, 1)) continue;
@@ -107,7 +215,9 @@ int main(int argc, char** argv)
     check_mixed();
     check_requests();
     CHECK_INT(Fenix_Data_group_delete(GROUP), FENIX_SUCCESS); /* one store may still be under way */
+    if (i == 0 || i == 2 || i == 3) check_groups(&policies[i], i == 0); /* copies, parity, Reed-Solomon codes */
   }
+  check_freed();
   for (int i = 0; i < MEMBERS; i++) free(memory[i]);
   return end();
 }

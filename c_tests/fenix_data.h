@@ -11,16 +11,20 @@
 static MPI_Comm world;
 static int rank, size;
 
-static inline void begin(int* argc, char*** argv)
+/* Returns the thread level that MPI has given. */
+static inline int begin_at(int level, int* argc, char*** argv)
 {
   static int role, error;
-  MPI_Init(argc, argv);
+  MPI_Init_thread(argc, argv, level, &level);
   Fenix_Init(&role, MPI_COMM_WORLD, &world, argc, argv, 0, 0, MPI_INFO_NULL, &error);
   CHECK_INT(error, 0);
   CHECK_INT(role, FENIX_ROLE_INITIAL_RANK);
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
+  return level;
 }
+
+static inline void begin(int* argc, char*** argv) { begin_at(MPI_THREAD_SINGLE, argc, argv); }
 
 static inline int end(void)
 {

@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <fenix.h>
 #include <stanchion.h>
+#include <signal.h>
 #include "check.h"
 
 static MPI_Comm comm;
@@ -111,6 +112,17 @@ static void twice(void)
   CHECK_INT(Fenix_Finalize(), 0);
 }
 
+static void on_broken_pipe(int number) { (void)number; }
+
+/* A handler of the program stays in force. */
+static void handler_stays(void)
+{
+  signal(SIGPIPE, on_broken_pipe);
+  init(0);
+  CHECK(signal(SIGPIPE, SIG_DFL) == on_broken_pipe);
+  CHECK_INT(Fenix_Finalize(), 0);
+}
+
 /* The spare does not come back: it ends inside Fenix_Init, with code 0. */
 static void with_spare(void)
 {
@@ -146,6 +158,7 @@ int main(int argc, char** argv)
   impossible(-1);
   if (world_size > 1) impossible(world_rank % 2);
   twice();
+  handler_stays();
   if (world_size > 1) with_spare();
   MPI_Finalize();
   return check_result();

@@ -1,8 +1,8 @@
 /* fenix_kill <mode> <spares> <directory> <what: letters> [<rank of the world> <when: letter> <calls>]...
  * An iterating code with a checkable answer that stores its data now and then, while someone kills ranks. Each rank
  * that ends says whether the answer is right, or which error kept it from one. Letters: s works in communicators
- * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump; p ignores
- * SIGPIPE. When ranks are lost for good the computation starts again with those that are left.
+ * derived from the resilient one too, and leaves them after a failure; f frees them then; n is without a jump. When ranks
+ * are lost for good the computation starts again with those that are left.
  *
  * A rank that is named at the end dies by its own hand, in a call of MPI that recovery uses, after so many others: r
  * counts them from the moment when it hears of a failure, f from its Fenix_Finalize on. So it dies in the midst of
@@ -20,7 +20,7 @@ enum { GROUP = 7, ITERATION = 3, VALUES = 2, LENGTH = 5000, STEPS = 200, EVERY =
 
 /* All that must survive a jump is global. */
 static MPI_Comm comm, half = MPI_COMM_NULL, row = MPI_COMM_NULL;
-static int role, error, rank, size;
+static int role, error, rank, size, world_rank, cut_off;
 static int mode, spares, derives, frees, returns;
 static const char* directory;
 static int iteration;
@@ -95,17 +95,14 @@ static void leave(const char* what, int number, const char* text)
 static void leave_pid(void)
 {
   char text[32];
-  int world_rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   snprintf(text, sizeof text, "%ld", (long)getpid());
   leave("pid", world_rank, text);
 }
 
-static void set_end(int world_rank, char when, int calls)
+static void set_end(int victim, char when, int calls)
 {
-  int own;
-  MPI_Comm_rank(MPI_COMM_WORLD, &own);
-  if (own != world_rank) return;
+  if (victim != world_rank) return;
   dies_when = when;
   calls_left = calls;
 }
@@ -114,7 +111,8 @@ static void end(const char* text)
 {
   char line[700];
   snprintf(line, sizeof line, "rank %d of %d: %s", rank, size, text);
-  leave("end", rank, line);
+  if (cut_off) leave("cut_off", world_rank, line);
+  else leave("end", rank, line);
 }
 
 /* Ends this rank with an error that all ranks have. */
@@ -249,17 +247,19 @@ int main(int argc, char** argv)
   derives = strpbrk(argv[4], "sf") != NULL;
   frees = strchr(argv[4], 'f') != NULL;
   returns = strchr(argv[4], 'n') != NULL;
-  if (strchr(argv[4], 'p')) signal(SIGPIPE, SIG_IGN); /* until Fenix_Init does it: writing to a dead rank over TCP raises it */
-  for (int i = 5; i + 2 < argc; i += 3) set_end(atoi(argv[i]), argv[i + 1][0], atoi(argv[i + 2]));
   leave_pid();
+  for (int i = 5; i + 2 < argc; i += 3) set_end(atoi(argv[i]), argv[i + 1][0], atoi(argv[i + 2]));
   MPI_Info_create(&info);
   if (returns) MPI_Info_set(info, "FENIX_RESUME_MODE", "NO_JUMP");
   Fenix_Init(&role, MPI_COMM_WORLD, &comm, &argc, &argv, spares, 0, info, &error);
   if (!registered++) Fenix_Callback_register(count_recovery, NULL);
   do {
     seen = recoveries;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    if (comm != MPI_COMM_NULL) { /* it may have been cut off before there was one */
+      MPI_Comm_rank(comm, &rank);
+      MPI_Comm_size(comm, &size);
+    }
+    cut_off = getenv("STANCHION_FENIX_QUORUM") && error == FENIX_ERROR_INTERN; /* another may have its rank by now */
     if (error != FENIX_SUCCESS && error != FENIX_WARNING_SPARE_RANKS_DEPLETED) give_up("Fenix_Init", error);
   } while (!worked(&mine));
   end(mine ? "the answer is right" : "the answer is WRONG");

@@ -10,6 +10,7 @@
 #include <kvtree_mpi.h>
 #include <kvtree_util.h>
 #include <stanchion.h>
+#include <errno.h>
 #include <sys/time.h>
 #include <time.h>
 #include "check.h"
@@ -587,6 +588,53 @@ static void unhandled(void)
   works(3);
 }
 
+/* Writing to what a dead rank has closed is an error, not the end of the survivor; also on a rank that was a spare. */
+static void broken_pipe(void)
+{
+  int ends[2];
+  CHECK_INT(pipe(ends), 0);
+  close(ends[0]);
+  CHECK_INT(write(ends[1], "", 1), -1);
+  CHECK_INT(errno, EPIPE);
+  close(ends[1]);
+  if (role == FENIX_ROLE_INITIAL_RANK && rank == 1) die();
+  if (role == FENIX_ROLE_INITIAL_RANK) MPI_Barrier(comm);
+  works(3);
+}
+
+static void leave_done(void)
+{
+  char name[32];
+  snprintf(name, sizeof name, "done.%d", rank);
+  fclose(fopen(name, "w"));
+}
+
+/* Most processes are left, so the job goes on. */
+static void majority(void)
+{
+  if (role == FENIX_ROLE_INITIAL_RANK && rank > 0) die();
+  if (role == FENIX_ROLE_INITIAL_RANK) MPI_Barrier(comm);
+  works(3);
+}
+
+/* Two of five cannot know whether the others are dead or go on without them. */
+static void minority(void)
+{
+  char text[256];
+  if (error == FENIX_SUCCESS) {
+    if (rank > 1) die();
+    MPI_Barrier(comm);
+  }
+  CHECK_INT(error, FENIX_ERROR_INTERN);
+  stanchion_last_error(text, sizeof text);
+  CHECK(strstr(text, "only 2 of 5 processes") != NULL);
+  CHECK_INT(Fenix_Finalize(), FENIX_ERROR_INTERN);
+  if (check_failures) exit(1);
+  leave_done();
+  MPI_Finalize();
+  exit(0);
+}
+
 /* No active rank is left: the spares must end, too. */
 static void all_die(void)
 {
@@ -624,6 +672,9 @@ static const struct scenario {
     {"finalize_returns", 3, 1, 1, finalize_returns},
     {"shrink_policy", 4, 0, 0, shrink_policy},
     {"unhandled", 3, 1, 0, unhandled},
+    {"broken_pipe", 3, 1, 0, broken_pipe},
+    {"majority", 3, 2, 0, majority},
+    {"minority", 5, 0, 0, minority},
     {"all_die", 2, 2, 0, all_die},
 };
 
@@ -650,6 +701,7 @@ int main(int argc, char** argv)
   pids = calloc(start_size, sizeof *pids);
   pid_t own = getpid();
   MPI_Allgather(&own, sizeof own, MPI_BYTE, pids, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+  if (chosen->run == majority || chosen->run == minority) setenv("STANCHION_FENIX_QUORUM", "1", 1);
   MPI_Info_create(&info);
   if (chosen->no_jump) MPI_Info_set(info, "FENIX_RESUME_MODE", "NO_JUMP");
   MPI_Info_set(info, "FENIX_UNHANDLED_MODE", "NO_JUMP");
@@ -659,9 +711,7 @@ int main(int argc, char** argv)
   CHECK_INT(Fenix_Finalize(), 0);
   CHECK_INT(Fenix_Finalize(), FENIX_ERROR_UNINITIALIZED);
   if (check_failures) return 1;
-  char name[32];
-  snprintf(name, sizeof name, "done.%d", rank);
-  fclose(fopen(name, "w"));
+  leave_done();
   MPI_Finalize();
   return 0;
 }

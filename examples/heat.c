@@ -6,7 +6,8 @@
  * Run without arguments it kills nobody; each argument <step>:<rank> kills one rank at a step, for which one
  * of the ranks at the end stands by as a spare.
  *   mpicc heat.c $(pkg-config --cflags --libs stanchion) -o heat
- *   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 -n 7 ./heat 25:1 45:2 45:3
+ *   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 --mca mpi_add_procs_cutoff 1024 \
+ *     --mca coll ^han,hcoll,portals4 -n 7 ./heat 25:1 45:2 45:3
  */
 #include <fenix.h>
 #include <mpi.h>

@@ -2,7 +2,8 @@
 ! Fortran cannot be jumped to, so every step looks at the codes of its calls and leaves when one met a failure.
 ! Each argument <step>:<rank> kills one rank, for which one of the ranks at the end stands by as a spare.
 !   mpifort fenix.f90 heat_f.f90 $(pkg-config --libs stanchion) -o heat_f && mpiexec -n 4 ./heat_f
-!   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 -n 5 ./heat_f 25:1
+!   mpiexec --with-ft ulfm --mca async_mpi_finalize 1 --mca mpi_add_procs_cutoff 1024 --mca coll ^han,hcoll,portals4 \
+!     -n 5 ./heat_f 25:1
 program heat
   use mpi
   use fenix

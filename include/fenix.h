@@ -66,7 +66,11 @@ typedef enum {
  * communicator had to shrink, or an error below 0.
  * `info` may hold FENIX_RESUME_MODE: "Fenix_init" (the default) or "NO_JUMP", which returns from the MPI call
  * that met the failure, with its error code; and FENIX_UNHANDLED_MODE: "SILENT" (the default) or "NO_JUMP", which
- * prints errors of MPI other than process failures. `spawn` is not supported. */
+ * prints errors of MPI other than process failures. `spawn` is not supported.
+ * Where MPI can repair communicators, SIGPIPE is ignored from here on if it was at its default: a write to a connection that a
+ * dead rank has closed would end the survivor. Programs that are started later inherit that; a handler of the program stays.
+ * If the environment variable STANCHION_FENIX_QUORUM is 1, a failure that leaves less than half of the processes, or half of
+ * them without the first one, is not repaired: `error` gets FENIX_ERROR_INTERN. The others may be cut off, not dead. */
 #define Fenix_Init(_role, _comm, _newcomm, _argc, _argv, _spare_ranks, _spawn, _info, _error)               \
   {                                                                                                         \
     static jmp_buf bufjmp;                                                                                  \

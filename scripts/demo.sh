@@ -75,7 +75,8 @@ kill_ranks() {
   rm -rf "$run"
   mkdir -p "$run"
   compile_example examples/heat.c "$run.bin"
-  (cd "$run" && "$mpiexec" --with-ft ulfm --mca async_mpi_finalize 1 -n $((4 + $#)) "$run.bin" "$@")
+  (cd "$run" && "$mpiexec" --with-ft ulfm --mca async_mpi_finalize 1 --mca mpi_add_procs_cutoff 1024 --mca coll ^han,hcoll,portals4 \
+    -n $((4 + $#)) "$run.bin" "$@")
 }
 
 run_examples() {

@@ -40,12 +40,15 @@ if(TARGET pio_darray)
   add_cluster_test(pio_darray NODES 4 RANKS 4 COMMAND cluster run -n 4 -- "$<TARGET_FILE:pio_darray>")
 endif()
 
-# All ranks of a node die, and spares on another one take their places: a few times always, many times with the slow tests.
-function(add_node_kill_test name rounds timeout)
+# All ranks of a node die, or its cable is pulled, and spares on another one take their places: a few times always, many times with
+# the slow tests.
+function(add_node_loss_test name how rounds timeout)
   add_cluster_test(fenix.${name} NODES 4 RANKS 8 TIMEOUT ${timeout} LABELS fault ${ARGN}
-    COMMAND bash "${cluster_directory}/fenix.sh" ${rounds} "$<TARGET_FILE:fenix_kill>")
+    COMMAND bash "${cluster_directory}/fenix.sh" ${rounds} "$<TARGET_FILE:fenix_kill>" ${how})
 endfunction()
 if(STANCHION_ULFM)
-  add_node_kill_test(few 4 600)
-  add_node_kill_test(many 100 7000 slow)
+  add_node_loss_test(few kill 4 600)
+  add_node_loss_test(many kill 100 7000 slow)
+  add_node_loss_test(cut cut 1 300)
+  add_node_loss_test(cuts cut 20 4000 slow)
 endif()

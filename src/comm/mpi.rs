@@ -48,8 +48,8 @@ pub use requests::{OwnedRequests, null_request, test};
 pub(super) use user::make_resilient;
 use user::{ReturnErrors, free, return_errors, split};
 pub use user::{
-    check_running, comm_of_fortran, is_null, is_proc_null, is_resilient, is_running, null_comm,
-    rank_of_process, revoke_for_user, split_for_user,
+    check_running, comm_of_fortran, is_concurrent, is_null, is_proc_null, is_resilient, is_running,
+    null_comm, rank_of_process, revoke_for_user, split_for_user,
 };
 
 /// Bytes of a message at most.

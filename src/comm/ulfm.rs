@@ -112,6 +112,22 @@ pub fn is_failure(code: c_int) -> bool {
     failure_of(code).is_some()
 }
 
+/// Ignores SIGPIPE where communicators can be repaired. Open MPI leaves it at its default, and a write to a connection that a
+/// dead process has closed would end the survivor too. Anything but the default is the program's own and stays.
+pub fn ignore_sigpipe() {
+    if !available() {
+        return;
+    }
+    let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `found` is ours to write, and zeros are a value of it. Ignoring a signal runs no code.
+    unsafe {
+        let code = libc::sigaction(libc::SIGPIPE, std::ptr::null(), found.as_mut_ptr());
+        if code == 0 && found.assume_init().sa_sigaction == libc::SIG_DFL {
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        }
+    }
+}
+
 /// Revokes any communicator; a second time does nothing.
 pub fn revoke(comm: MPI_Comm) {
     #[cfg(stanchion_ulfm)]

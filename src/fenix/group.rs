@@ -91,6 +91,9 @@ impl<C: Comm> Group<C> {
     ///
     /// With an error, `survived` is lost: a rank that may be able to try again calls [`Group::renew`].
     ///
+    /// Others may use `comm` too, other groups among them, if all calls on it come in the same order on all ranks and none
+    /// but groups sends with the tags of stores (`staging`).
+    ///
     /// # Collective
     /// Called by all ranks of `comm` with the same settings; all return the same verdict. Some ranks may
     /// call [`Group::renew`] instead.
@@ -100,7 +103,6 @@ impl<C: Comm> Group<C> {
             return Ok(group);
         }
         let policy = agreement::check_settings(&comm, &settings, None)?;
-        let comm = private(&comm)?;
         let mut common = agreement::common(&comm, None)?;
         let (set, placed) = sets(&comm, &settings, policy, None, &mut common.marks)?;
         let first = common.next.unwrap_or(settings.first_stamp);
@@ -133,7 +135,6 @@ impl<C: Comm> Group<C> {
         self.detach();
         let survived = Some((&self.settings, self.width));
         let policy = agreement::check_settings(&comm, &settings, survived)?;
-        let comm = private(&comm)?;
         let mut common = self.common(&comm)?;
         let held = self.placed.as_ref();
         let (set, placed) = sets(&comm, &settings, policy, held, &mut common.marks)?;
@@ -364,12 +365,6 @@ fn sets<C: Comm>(
     };
     let set = Set::new(sets.members(rank)?, rank, policy.scheme())?;
     Ok((set, Some(sets)))
-}
-
-/// A communicator for the group alone, so that messages of different groups cannot match.
-fn private<C: Comm>(comm: &C) -> Result<C> {
-    let own = comm.split(Some(0), comm.rank() as i32)?;
-    own.ok_or(Error::Comm(crate::comm::Error::NullCommunicator))
 }
 
 fn check(attributes: Attributes) -> Result<()> {

@@ -109,6 +109,11 @@ pub enum Error {
     Invariant(&'static str),
     #[error("the ranks must ask for the same number of spares, from 0 up to {}", size - 1)]
     Spares { size: usize },
+    /// With a quorum demanded. The processes that are out of reach may have been cut off, and repair themselves too.
+    #[error(
+        "only {living} of {size} processes can be reached: the others may be alive and go on, so these must not"
+    )]
+    Minority { living: usize, size: usize },
     #[error("this MPI cannot repair communicators (no ULFM), so a failed process ends the job")]
     NoRepair,
     #[error("the repair was given up: {0}")]

@@ -12,6 +12,10 @@
 //!
 //! Survivors keep their ranks and spares take those of the dead. Processes that fail during the repair are left out of
 //! the next attempt. The state of a process changes only after all living processes have agreed on the new world.
+//!
+//! A process that cannot be reached counts as dead but may be alive: a node whose cable is pulled takes all others for
+//! dead, as they take its own processes, and both sides would repair themselves and go on. With a quorum, only the side
+//! that has most of the old world does; on the other the repair fails.
 
 mod assignment;
 #[cfg(test)]
@@ -104,19 +108,22 @@ pub struct Process<C: Resilient> {
     /// The communicators before each repair: the user may still test or wait for requests on them.
     retired: Vec<ActiveComms<C>>,
     repaired: bool,
+    quorum: bool,
 }
 
 impl<C: Resilient> Process<C> {
-    /// Makes the last `spares` processes of `given` spares. Ranks that are already dead count as failed.
+    /// Makes the last `spares` processes of `given` spares. Ranks that are already dead count as failed. If `quorum` is
+    /// true on any rank, a repair needs more than half of the processes, or half of them with the first one.
     ///
     /// # Collective
     /// Called by all living ranks of `given`; all return the same verdict about `spares`.
-    pub fn start(given: &C, spares: i64) -> Result<Self> {
+    pub fn start(given: &C, spares: i64, quorum: bool) -> Result<Self> {
         let claim = MembershipClaim::at_start(given.rank(), given.size(), spares);
         Ok(Self {
-            membership: establish(given, claim)?,
+            membership: establish(given, claim.with_quorum(quorum))?,
             retired: Vec::new(),
             repaired: false,
+            quorum,
         })
     }
 
@@ -221,7 +228,7 @@ impl<C: Resilient> Process<C> {
     fn repair(&mut self) -> Result<()> {
         let Membership { world, slot, .. } = &self.membership;
         let claim = MembershipClaim::again(*slot, world.size(), self.active());
-        let new = establish(world, claim)?;
+        let new = establish(world, claim.with_quorum(self.quorum))?;
         let old = std::mem::replace(&mut self.membership, new);
         self.retired.extend(old.active);
         self.repaired = true;

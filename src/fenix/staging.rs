@@ -13,10 +13,13 @@ use crate::comm::{Comm, Tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// Every store has two tags of its own, so that messages of stores under way do not match each other. The first tag, and
-/// the number of stores after which tags are used again.
-const FIRST_TAG: Tag = 64;
-const STORES: u32 = 4096;
+/// Every store has two tags of its own, so that messages of stores under way do not match each other: the first tag of all,
+/// and how many stores of a group, and groups by their ids, have different ones. Beyond that tags are used again, which
+/// is safe: a store starts all its messages, sends and receives, before the next store does, in the same order on all
+/// ranks, and MPI matches messages with one tag in that order. No other room sends with tags of this range.
+const FIRST_TAG: Tag = 1 << 13;
+const STORES: u32 = 256;
+const GROUPS: u32 = 16;
 
 /// Steps of a store that are started before the first of them is waited for.
 const AHEAD: usize = 3;
@@ -112,7 +115,7 @@ impl<C: Comm> Group<C> {
             ahead,
             expected: self.expected_lengths(member, own),
         };
-        let tag = FIRST_TAG + 2 * (self.stores % STORES) as Tag;
+        let tag = self.store_tag();
         self.stores = self.stores.wrapping_add(1);
         let (channel, memory) = self.channel(tag)?;
         let started = Storing::start(&channel, memory, manner, member, share, source);
@@ -122,6 +125,12 @@ impl<C: Comm> Group<C> {
             (Err(_), None) => {}
         }
         started
+    }
+
+    /// The first tag of the next store.
+    pub(super) fn store_tag(&self) -> Tag {
+        let group = self.settings.id as u32 % GROUPS;
+        FIRST_TAG + 2 * (group * STORES + self.stores % STORES) as Tag
     }
 
     /// The lengths of all shares of the set as they were last, or all as this rank's own.

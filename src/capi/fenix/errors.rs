@@ -55,6 +55,7 @@ pub(in crate::capi) fn code(error: &Error, call: c_int) -> c_int {
         Error::Null(_) | Error::Number { .. } => call,
         Error::UnknownPolicy(_) | Error::Policy(_) | Error::Mismatch { .. } => call,
         Error::Memory(_) | Error::NoRepair | Error::Unrepairable(_) => FENIX_ERROR_INTERN,
+        Error::Minority { .. } => FENIX_ERROR_INTERN,
         Error::NotStored { .. } => FENIX_ERROR_COMMIT_BARRIER,
         Error::Invariant(_) => FENIX_ERROR_INTERN,
         Error::Spares { .. } => FENIX_ERROR_INTERN,

@@ -7,12 +7,14 @@ use super::errors::{
     put, status,
 };
 use super::policy::{Protection, protection, values};
+use super::recovery::with;
 use super::registry::{create_group, delete_group};
 use super::{check_running, in_group};
 use crate::capi::boundary::{Out, OutArray};
 use crate::capi::guard;
 use crate::capi::stanchion::fenix::checksums;
-use crate::comm::mpi::{MPI_Comm, MpiComm};
+use crate::comm::mpi::{self, MPI_Comm, MpiComm};
+use crate::comm::{self, Comm, Op};
 use crate::fenix::{Error, Result, Settings, Stamp};
 use std::ffi::{c_int, c_void};
 
@@ -62,12 +64,33 @@ pub extern "C" fn Fenix_Data_group_create(
         let protection = unsafe { protection(policy_name, policy_value.as_ptr()) };
         let settings = settings(group_id, start_time_stamp, depth, protection);
         let settings = agree(&private, settings);
-        let made =
-            settings.and_then(|given| create_group(MpiComm::private(comm)?, policy_name, given));
+        let made = settings
+            .and_then(|given| create_group(comm_of_group(&private, comm)?, policy_name, given));
         common_status(call, &private, made.map(|()| FENIX_SUCCESS))
     });
     flag.set(code);
     code
+}
+
+/// The communicator for the messages of a group on `user`. For the resilient communicator that is its private duplicate,
+/// which lives as long as Fenix: a communicator that a failure interrupts may crash Open MPI, so the fewer are made after a
+/// repair, the better. All groups on it then share the duplicate with other calls of this library: collectives come in one
+/// order on all ranks, and stores under way have tags of their own. Where several threads may call MPI at once each
+/// group needs a communicator of its own, since threads have no common order; so does one on a communicator that the
+/// program may free.
+///
+/// # Collective
+/// Called by all ranks of `private`, the duplicate of `user`.
+fn comm_of_group(private: &MpiComm, user: MPI_Comm) -> Result<MpiComm> {
+    let is_resilient = with(|state| Ok(state.user()? == user))?;
+    // Thread levels may differ between ranks.
+    let mut alone = [u64::from(!is_resilient || mpi::is_concurrent())];
+    private.allreduce(Op::Max, &mut alone)?;
+    if alone == [0] {
+        return Ok(MpiComm::private(user)?);
+    }
+    let own = private.split(Some(0), private.rank() as i32)?;
+    own.ok_or(Error::Comm(comm::Error::NullCommunicator))
 }
 
 fn settings(

@@ -238,6 +238,7 @@ pub extern "C" fn inner_fenix_preinit(start: In<FenixStart>) -> c_int {
 
 fn begin(start: &FenixStart) -> Result<c_int> {
     mpi::set_resilient_handler(start.handler);
+    ulfm::ignore_sigpipe();
     start.newcomm.set(mpi::null_comm());
     let (mut process, mut result) = first_world(start)?;
     if start.spawn != 0 {
@@ -291,10 +292,11 @@ fn dismissed(process: Process<MpiComm>, ending: c_int) -> c_int {
 /// Where the number of spares is impossible, all ranks are active.
 fn first_world(start: &FenixStart) -> Result<(Process<MpiComm>, c_int)> {
     let given = MpiComm::borrowed(start.comm)?;
-    match Process::start(&*given, start.spares.into()) {
+    let quorum = std::env::var_os("STANCHION_FENIX_QUORUM").is_some_and(|given| given == "1");
+    match Process::start(&*given, start.spares.into(), quorum) {
         Err(cause @ Error::Spares { .. }) => {
             let failed = remembered(cause);
-            Ok((Process::start(&*given, 0)?, failed))
+            Ok((Process::start(&*given, 0, quorum)?, failed))
         }
         started => Ok((started?, FENIX_SUCCESS)),
     }

@@ -110,15 +110,21 @@ pub fn rank_of_process() -> Option<c_int> {
     Some(RANK.load(Ordering::Relaxed)).filter(|rank| *rank != UNKNOWN)
 }
 
-/// Whether this thread may call MPI, as far as MPI itself can tell. Only while it is running.
-fn may_call() -> bool {
-    let (mut level, mut is_main) = (0, 0);
+/// Whether several threads may call MPI at once. Only while it is running.
+pub fn is_concurrent() -> bool {
+    let mut level = 0;
     // SAFETY: any thread may ask for it; `level` is ours to write.
     unsafe { ffi::MPI_Query_thread(&mut level) };
+    // SAFETY: a constant of the MPI shim, never written.
+    level == unsafe { ffi::RSMPI_THREAD_MULTIPLE }
+}
+
+/// Whether this thread may call MPI, as far as MPI itself can tell. Only while it is running.
+fn may_call() -> bool {
+    let mut is_main = 0;
     // SAFETY: any thread may ask for it; `is_main` is ours to write.
     unsafe { ffi::MPI_Is_thread_main(&mut is_main) };
-    // SAFETY: a constant of the MPI shim, never written.
-    is_main != 0 || level == unsafe { ffi::RSMPI_THREAD_MULTIPLE }
+    is_main != 0 || is_concurrent()
 }
 
 /// A handle of zero bits is no communicator in any MPI, but what an unset C variable holds.

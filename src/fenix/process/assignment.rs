@@ -1,5 +1,7 @@
 //! Assigns the slots of a new world. Pure, except for the allgather of the claims.
 
+use std::cmp::Ordering;
+
 use crate::comm::Comm;
 use crate::fenix::{Error, Result};
 
@@ -10,20 +12,28 @@ pub(super) struct MembershipClaim {
     size: usize,
     /// Slots below this one are active. Above `size` if the requested number of spares is impossible.
     active: usize,
+    /// Whether the living must be most of the old world.
+    quorum: bool,
 }
 
 impl MembershipClaim {
     pub(super) fn at_start(rank: usize, size: usize, spares: i64) -> Self {
         let spares = usize::try_from(spares).ok().filter(|&spares| spares < size);
-        Self {
-            slot: rank,
-            size,
-            active: spares.map_or(usize::MAX, |spares| size - spares),
-        }
+        let active = spares.map_or(usize::MAX, |spares| size - spares);
+        Self::again(rank, size, active)
     }
 
     pub(super) fn again(slot: usize, size: usize, active: usize) -> Self {
-        Self { slot, size, active }
+        Self {
+            slot,
+            size,
+            active,
+            quorum: false,
+        }
+    }
+
+    pub(super) fn with_quorum(self, quorum: bool) -> Self {
+        Self { quorum, ..self }
     }
 
     /// Gathers the claims of all ranks.
@@ -31,17 +41,20 @@ impl MembershipClaim {
     /// # Collective
     /// Called by all ranks of `comm`.
     pub(super) fn gather(self, comm: &impl Comm) -> crate::comm::Result<Vec<MembershipClaim>> {
-        const BYTES: usize = 3 * size_of::<u64>();
-        let own = [self.slot, self.size, self.active].map(|number| (number as u64).to_le_bytes());
+        const BYTES: usize = 4 * size_of::<u64>();
+        let own = [self.slot, self.size, self.active, self.quorum.into()];
+        let own = own.map(|number| (number as u64).to_le_bytes());
         let mut all = vec![0; BYTES * comm.size()];
         comm.allgather(own.as_flattened(), &mut all)?;
         let numbers = |claim: &[u8]| {
             let number = |i: usize| u64::from_le_bytes(std::array::from_fn(|b| claim[8 * i + b]));
-            [0, 1, 2].map(|i| number(i) as usize)
+            [0, 1, 2, 3].map(|i| number(i) as usize)
         };
         let claims = all.chunks(BYTES).map(numbers);
         Ok(claims
-            .map(|[slot, size, active]| MembershipClaim::again(slot, size, active))
+            .map(|[slot, size, active, quorum]| {
+                MembershipClaim::again(slot, size, active).with_quorum(quorum != 0)
+            })
             .collect())
     }
 }
@@ -72,12 +85,16 @@ impl RankAssignment {
             let free = claimed.get_mut(*slot).filter(|taken| !**taken);
             free.map(|taken| *taken = true).is_some()
         };
-        match alive.iter().all(once) {
-            true => Ok(Self::assign(size, active, &alive)),
-            false => Err(Error::Invariant(
+        if !alive.iter().all(once) {
+            return Err(Error::Invariant(
                 "two processes claim one slot, or one that is not there",
-            )),
+            ));
         }
+        if claims.iter().any(|claim| claim.quorum) && !is_quorum(size, &alive) {
+            let living = alive.len();
+            return Err(Error::Minority { living, size });
+        }
+        Ok(Self::assign(size, active, &alive))
     }
 
     /// `alive`: the old slot of each rank of the new world. Survivors keep their order; the last living spare takes the
@@ -105,5 +122,14 @@ impl RankAssignment {
     pub(super) fn slot_of(&self, rank: usize) -> Result<usize> {
         let found = self.ranks.iter().position(|&at| at == rank);
         found.ok_or(Error::Invariant("a living process has no slot"))
+    }
+}
+
+/// Whether no others of the old world can be as many: of two halves the one with the first slot counts as more.
+fn is_quorum(size: usize, alive: &[usize]) -> bool {
+    match (2 * alive.len()).cmp(&size) {
+        Ordering::Greater => true,
+        Ordering::Equal => alive.contains(&0),
+        Ordering::Less => false,
     }
 }

@@ -77,6 +77,26 @@ fn claims_that_contradict_each_other_are_an_error() {
 }
 
 #[test]
+fn only_most_of_a_world_is_a_quorum() {
+    let repaired = |size, alive: &[usize]| {
+        let mut claims: Vec<_> = alive
+            .iter()
+            .map(|&slot| MembershipClaim::again(slot, size, 1))
+            .collect();
+        assert!(
+            RankAssignment::from_claims(&claims).is_ok(),
+            "no quorum is demanded"
+        );
+        // One that demands it suffices.
+        claims[0] = claims[0].with_quorum(true);
+        RankAssignment::from_claims(&claims).is_ok()
+    };
+    assert!(repaired(5, &[4, 1, 2]) && !repaired(5, &[0, 3]));
+    assert!(repaired(4, &[3, 0]) && !repaired(4, &[1, 2]));
+    assert!(repaired(1, &[0]));
+}
+
+#[test]
 fn a_dead_spare_takes_no_rank() {
     let alive = [5, 0, 2];
     let assignment = RankAssignment::assign(6, 3, &alive);

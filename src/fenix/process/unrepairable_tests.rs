@@ -148,7 +148,7 @@ impl Comm for DoomedComm {
 /// Starts a process without faults and lets its recovery meet one. Returns the result, agreements and shrinks.
 fn recover(fault: Fault) -> (Result<(), Error>, usize, usize) {
     let given = DoomedComm::default();
-    let mut process = Process::start(&given, 0).unwrap();
+    let mut process = Process::start(&given, 0, false).unwrap();
     given.0.agreements.set(0);
     given.0.shrinks.set(0);
     given.0.fault.set(fault);
