@@ -154,6 +154,39 @@ fn kernels_agree_on_long_slices() {
     }
 }
 
+/// Long enough to be streamed, on targets that are aligned for it and on others.
+#[test]
+fn kernels_stream_to_any_place() {
+    let length = 40_000;
+    for (sources, skip) in [(2, 0), (2, 16), (2, 32), (3, 5), (16, 0), (17, 0), (40, 64)] {
+        let data: Vec<_> = (0..sources).map(|seed| noise(length, seed)).collect();
+        let data: Vec<_> = data.iter().map(Vec::as_slice).collect();
+        let rows: Vec<_> = (0..5).map(|seed| noise(sources as usize, seed)).collect();
+        let rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
+        let expected: Vec<_> = rows
+            .iter()
+            .map(|row| expected(data[0], row, &data, false))
+            .collect();
+        for kernel in usable() {
+            let mut places = vec![noise(length + 192, 9); rows.len()];
+            let align = |place: &mut Vec<u8>| {
+                let start = place.as_ptr().align_offset(64) + skip;
+                start..start + length
+            };
+            let ranges: Vec<_> = places.iter_mut().map(align).collect();
+            let targets = places.iter_mut().zip(&ranges);
+            let mut targets: Vec<_> = targets
+                .map(|(place, range)| &mut place[range.clone()])
+                .collect();
+            kernel.combine(&mut targets, &rows, &data, false);
+            assert!(targets == expected, "{}: {skip}", kernel.name());
+            let mut before = noise(length + 192, 9);
+            before[ranges[0].clone()].copy_from_slice(&expected[0]);
+            assert!(places[0] == before, "{}: around {skip}", kernel.name());
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn kernels_agree(

@@ -319,6 +319,22 @@ pub(super) struct BlockIter<'a> {
     repeated: u64,
 }
 
+impl BlockIter<'_> {
+    /// Passes over blocks of the current run, at most to its end.
+    pub(super) fn skip_blocks(&mut self, blocks: u64) {
+        let Form::Runs(runs) = self.form else {
+            return;
+        };
+        self.repeated += blocks;
+        if runs
+            .get(self.at)
+            .is_none_or(|run| self.repeated >= run.repeat)
+        {
+            (self.at, self.repeated) = (self.at + 1, 0);
+        }
+    }
+}
+
 impl Iterator for BlockIter<'_> {
     type Item = (u64, u64);
 

@@ -67,6 +67,21 @@ impl Vector for __m512i {
         unsafe { _mm512_storeu_si512(to.cast(), self) }
     }
     #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm512_stream_si512(to.cast(), self) }
+    }
+    #[inline(always)]
+    unsafe fn end_streams() {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_sfence() }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(from: *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: promised by the caller.
         unsafe { _mm512_xor_si512(self, other) }

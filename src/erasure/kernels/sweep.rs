@@ -3,6 +3,9 @@
 //! A sweep goes along up to four targets at once and, at each step, over all sources: so a step of a
 //! source is loaded once for all of these targets, and a step of a target is written once. Everything
 //! is inlined into the functions that enable the instructions; only there the intrinsics compile to them.
+//!
+//! A job that is too long for the caches prefetches its sources and streams its targets past the caches: an ordinary
+//! store would read first what it overwrites.
 
 use super::tables::NIBBLE_PRODUCTS;
 
@@ -30,6 +33,21 @@ pub(super) trait Vector: Copy {
     /// # Safety
     /// `BYTES` bytes can be written, at any alignment.
     unsafe fn store(self, to: *mut u8);
+    /// As [`Vector::store`], past the caches if there is an instruction for it. Seen by other threads after
+    /// [`Vector::end_streams`].
+    ///
+    /// # Safety
+    /// As for [`Vector::store`], at a multiple of `BYTES`.
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: promised by the caller.
+        unsafe { self.store(to) }
+    }
+    #[inline(always)]
+    unsafe fn end_streams() {}
+    /// Asks for what lies at a place, which need not exist, without waiting for it.
+    #[inline(always)]
+    unsafe fn prefetch(_from: *const u8) {}
     unsafe fn xor(self, other: Self) -> Self;
 }
 
@@ -96,6 +114,17 @@ const GROUP: usize = 16;
 /// Bytes of one sweep: when the next rows or sources come by, sources and targets are still cached.
 const STRIP: usize = 16 << 10;
 
+/// Bytes of sources and targets together that are taken to be in no cache.
+const FAR: usize = if cfg!(test) { 64 << 10 } else { 16 << 20 };
+/// Bytes between the place that is used and the one that is prefetched.
+const AHEAD: usize = 512;
+/// Bytes that one prefetch brings.
+const LINE: usize = 64;
+/// Most sources that are prefetched for a single target: more displace each other in the first-level cache.
+const PREFETCHED: usize = 10;
+/// Most targets that are streamed side by side: with more, processors write parts of lines.
+const STREAMED_ROWS: usize = 2;
+
 /// What one sweep covers of a job: sources `first..last`, bytes `at..end`.
 #[derive(Clone, Copy)]
 struct Portion {
@@ -125,6 +154,8 @@ pub(super) unsafe fn combine<V: Vector, F: Factor<V>>(job: &mut Job) {
         }
         next = part_after(job, part);
     }
+    // SAFETY: promised by the caller.
+    unsafe { V::end_streams() };
 }
 
 /// # Safety
@@ -137,6 +168,8 @@ pub(super) unsafe fn xor<V: Vector>(job: &mut Job) {
         unsafe { rows::<V, One, 1, 4>(job, 0, part) };
         next = part_after(job, part);
     }
+    // SAFETY: promised by the caller.
+    unsafe { V::end_streams() };
 }
 
 /// Without any source there is still a part: it clears the targets.
@@ -214,13 +247,40 @@ unsafe fn sweep<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     for (i, target) in job.targets[row..row + ROWS].iter_mut().enumerate() {
         targets[i] = target.as_mut_ptr();
     }
+    let last = part.last == job.sources.len();
+    let aligned = targets.iter().all(|t| is_aligned::<V>(*t, part.at));
+    let how = Access {
+        add,
+        stream: is_far(job) && last && !job.accumulate && aligned && ROWS <= STREAMED_ROWS,
+        ahead: is_far(job) && (ROWS > 1 || sources.len() <= PREFETCHED),
+    };
     let mut at = part.at;
     while part.end - at >= STEPS * V::BYTES {
-        // SAFETY: `STEPS` registers from `at` on end before `part.end`, hence inside all slices.
-        unsafe { step::<V, F, ROWS, STEPS>(&targets, sources, factors, at, add) };
+        // SAFETY: `STEPS` registers from `at` on end before `part.end`, hence inside all slices; steps keep the alignment.
+        unsafe { step::<V, F, ROWS, STEPS>(&targets, sources, factors, at, how) };
         at += STEPS * V::BYTES;
     }
     Portion { at, ..part }
+}
+
+/// How targets and sources are accessed.
+#[derive(Clone, Copy)]
+struct Access {
+    /// Adds to what is in the targets.
+    add: bool,
+    /// Streams the targets.
+    stream: bool,
+    /// Prefetches the sources.
+    ahead: bool,
+}
+
+/// Whether the slices together are too long for the caches.
+fn is_far(job: &Job) -> bool {
+    job.length >= FAR / (job.sources.len() + job.targets.len())
+}
+
+fn is_aligned<V: Vector>(target: *mut u8, at: usize) -> bool {
+    target.wrapping_add(at).addr() % V::BYTES == 0
 }
 
 #[inline(always)]
@@ -239,31 +299,39 @@ fn factors<V: Vector, F: Factor<V>, const ROWS: usize>(
 }
 
 /// # Safety
-/// From `at` on, `STEPS` registers lie inside each target and source; and as for [`combine`].
+/// From `at` on, `STEPS` registers lie inside each target and source, aligned in targets if these are streamed; and as
+/// for [`combine`].
 #[inline(always)]
 unsafe fn step<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     targets: &[*mut u8; ROWS],
     sources: &[&[u8]],
     factors: &[[F; ROWS]],
     at: usize,
-    add: bool,
+    how: Access,
 ) {
     // SAFETY: promised by the caller.
     unsafe {
         let mut sums = [[V::zero(); STEPS]; ROWS];
-        if add {
+        if how.add {
             for (sum, target) in sums.iter_mut().zip(targets) {
                 *sum = load(target.add(at));
             }
         }
         for (source, factors) in sources.iter().zip(factors) {
-            let bytes = load(source.as_ptr().add(at));
+            let place = source.as_ptr().add(at);
+            if how.ahead {
+                prefetch::<V, STEPS>(place.wrapping_add(AHEAD));
+            }
+            let bytes = load(place);
             for (sum, factor) in sums.iter_mut().zip(factors) {
                 add_product(sum, factor, bytes);
             }
         }
         for (sum, target) in sums.into_iter().zip(targets) {
-            store(sum, target.add(at));
+            match how.stream {
+                true => stream(sum, target.add(at)),
+                false => store(sum, target.add(at)),
+            }
         }
     }
 }
@@ -283,12 +351,32 @@ unsafe fn load<V: Vector, const STEPS: usize>(from: *const u8) -> [V; STEPS] {
 }
 
 /// # Safety
+/// As for [`Vector::prefetch`].
+#[inline(always)]
+unsafe fn prefetch<V: Vector, const STEPS: usize>(from: *const u8) {
+    for line in 0..(STEPS * V::BYTES).div_ceil(LINE) {
+        // SAFETY: promised by the caller.
+        unsafe { V::prefetch(from.wrapping_add(line * LINE)) };
+    }
+}
+
+/// # Safety
 /// As for [`Vector::store`], for `STEPS` registers one after another.
 #[inline(always)]
 unsafe fn store<V: Vector, const STEPS: usize>(vectors: [V; STEPS], to: *mut u8) {
     for (i, vector) in vectors.into_iter().enumerate() {
         // SAFETY: promised by the caller.
         unsafe { vector.store(to.add(i * V::BYTES)) };
+    }
+}
+
+/// # Safety
+/// As for [`Vector::stream`], for `STEPS` registers one after another.
+#[inline(always)]
+unsafe fn stream<V: Vector, const STEPS: usize>(vectors: [V; STEPS], to: *mut u8) {
+    for (i, vector) in vectors.into_iter().enumerate() {
+        // SAFETY: promised by the caller.
+        unsafe { vector.stream(to.add(i * V::BYTES)) };
     }
 }
 

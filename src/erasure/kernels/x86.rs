@@ -63,6 +63,21 @@ impl Vector for __m128i {
         unsafe { _mm_storeu_si128(to.cast(), self) }
     }
     #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_stream_si128(to.cast(), self) }
+    }
+    #[inline(always)]
+    unsafe fn end_streams() {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_sfence() }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(from: *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: promised by the caller.
         unsafe { _mm_xor_si128(self, other) }
@@ -86,6 +101,21 @@ impl Vector for __m256i {
     unsafe fn store(self, to: *mut u8) {
         // SAFETY: promised by the caller.
         unsafe { _mm256_storeu_si256(to.cast(), self) }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm256_stream_si256(to.cast(), self) }
+    }
+    #[inline(always)]
+    unsafe fn end_streams() {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_sfence() }
+    }
+    #[inline(always)]
+    unsafe fn prefetch(from: *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
     #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
