@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::access::{self, Access};
+use super::access::{self, Access, inherited};
 use super::header::{FileRecord, Header, StripeInfo};
 use super::member::{DataStream, MemberFiles};
 use super::redundancy::RedundancyStream;
@@ -20,6 +20,7 @@ use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Have, Limits, Part};
+use crate::storage::directories::MadeDirectories;
 use crate::storage::place::{Owner, Place, rename, sync_parent};
 use crate::wire::gather_u64;
 
@@ -70,6 +71,8 @@ pub(super) struct SurveyedSet<'a, C: Comm> {
     lost: BTreeSet<PathBuf>,
     /// What is wrong with the files of this rank.
     account: Account,
+    /// For what is written; they go if it is not put in place.
+    made: MadeDirectories,
 }
 
 impl<'a, C: Comm> SurveyedSet<'a, C> {
@@ -115,6 +118,7 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             have: Vec::new(),
             lost: BTreeSet::new(),
             account,
+            made: MadeDirectories::default(),
         };
         members.look_for_files(survey.is_stale);
         members.look_into_files_beside_lost_ones();
@@ -228,10 +232,14 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
             None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
         };
+        let begun = self.make_directories().and_then(|()| self.member());
+        let cancel = || drop(names::part_of(&self.redundancy).remove());
+        let member = agree(comm, begun).inspect_err(|_| cancel())?;
         let mut repair = Repair {
             generation: self.generation(),
             redundancy: (!self.own().redundancy).then(|| self.redundancy.clone()),
-            member: agree(comm, self.member())?,
+            member,
+            made: MadeDirectories::default(),
         };
         let ran = self.set.carry_out(flows, limits, &mut repair.member);
         if let Err(error @ Error::Comm(_)) = ran {
@@ -244,7 +252,24 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             return Ok(None);
         }
         ran.and_then(|()| self.settle(&mut repair.member))?;
+        repair.made = std::mem::take(&mut self.made);
         Ok(Some(repair))
+    }
+
+    /// Makes the directories of what is lost: a node in the place of a lost one has none of them.
+    fn make_directories(&mut self) -> Result<()> {
+        let own = self.own();
+        let lost = self.files.iter_mut();
+        for (record, place) in lost.filter(|(_, place)| self.lost.contains(place.path())) {
+            let attributes = inherited(&record.attributes, self.heir);
+            let (uid, gid) = (attributes.uid, attributes.gid);
+            place.make_directories(Some(Owner { uid, gid }), &mut self.made)?;
+        }
+        if !own.redundancy {
+            self.redundancy
+                .make_directories(self.heir, &mut self.made)?;
+        }
+        Ok(())
     }
 
     /// This rank's streams: what is there is read, what is lost is written.
@@ -401,11 +426,14 @@ pub(super) struct Repair {
     pub(super) generation: Option<Generation>,
     member: MemberFiles,
     redundancy: Option<Place>,
+    /// Dropped after the files in them.
+    made: MadeDirectories,
 }
 
 impl Repair {
     pub(super) fn commit(mut self) -> Result<()> {
         self.member.data.commit()?;
+        self.made.keep();
         let Some(file) = self.redundancy.take() else {
             return Ok(());
         };

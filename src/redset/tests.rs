@@ -16,6 +16,7 @@ use crate::storage::memory_dir;
 mod crafted;
 mod faults;
 mod golden;
+mod new_node;
 mod offline;
 mod placed;
 mod stale;

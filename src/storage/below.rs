@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::file::patiently;
 use super::place::Place;
@@ -49,14 +50,24 @@ impl Below {
         (ends_in_name && rest.components().all(is_plain)).then(|| rest.to_owned())
     }
 
-    /// The place of a file below the directory; `None` if it is not there. Its own directory must exist.
+    /// The place of a file below the directory; `None` if it is not there. Its own directory may be missing.
     pub fn place(&mut self, path: &Path) -> Result<Option<Place>> {
         let Some(relative) = self.relative(path) else {
             return Ok(None);
         };
-        let parent = relative.parent().unwrap_or(Path::new(""));
-        let directory = self.directory(parent, path)?;
-        Ok(Some(Place::in_directory(directory, path.to_owned())))
+        let mut missing = Vec::new();
+        let mut inner = relative.parent().unwrap_or(Path::new(""));
+        let directory = loop {
+            match (self.directory(inner, path), inner.file_name()) {
+                (Err(error), Some(name)) if error.errno() == Errno::NOENT => {
+                    missing.insert(0, name.to_owned());
+                    inner = inner.parent().unwrap_or(Path::new(""));
+                }
+                (opened, _) => break opened?,
+            }
+        };
+        let place = Place::in_directory(directory, missing, path.to_owned());
+        Ok(Some(place))
     }
 
     /// Opens a directory and those above it. Errors name `path`.
@@ -83,7 +94,6 @@ fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use super::super::Error;
     use super::*;
-    use rustix::io::Errno;
     use std::fs;
     use std::os::unix::fs::symlink;
 
