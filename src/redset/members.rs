@@ -229,8 +229,8 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         let comm = &self.set.comm;
         let flows = match self.geometry.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
-            Some(_) => return Err(Error::Intolerable(all_accounts(comm, &self.account)?)),
-            None => return Err(Error::Lost(all_accounts(comm, &self.account)?)),
+            Some(_) => return Err(Error::Intolerable(all_accounts(self.set, &self.account)?)),
+            None => return Err(Error::Lost(all_accounts(self.set, &self.account)?)),
         };
         let begun = self.make_directories().and_then(|()| self.member());
         let cancel = || drop(names::part_of(&self.redundancy).remove());
@@ -476,7 +476,8 @@ fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
 }
 
 /// What is wrong on all ranks of the set, in one line.
-fn all_accounts<C: Comm>(comm: &C, own: &Account) -> Result<String> {
+fn all_accounts<C: Comm>(set: &Peers<C>, own: &Account) -> Result<String> {
+    let comm = &set.comm;
     let lines = own
         .iter()
         .map(|(path, wrong)| format!("{}: {wrong}", path.display()));
@@ -490,7 +491,7 @@ fn all_accounts<C: Comm>(comm: &C, own: &Account) -> Result<String> {
         .filter(|(_, text)| text[0] != 0);
     let accounts = accounts.map(|(rank, text)| {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        format!("rank {rank} of the set: {}", String::from_utf8_lossy(text))
+        format!("{}: {}", set.name(rank), String::from_utf8_lossy(text))
     });
     Ok(accounts.collect::<Vec<_>>().join("; "))
 }

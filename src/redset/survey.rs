@@ -55,7 +55,7 @@ impl Survey {
         let told = told.iter().map(|bytes| ToldHeader::from_bytes(bytes));
         let told = told.collect::<Option<Vec<_>>>();
         let told = told.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
-        let verdict = verdict(descriptor, &told)?;
+        let verdict = verdict(comm, descriptor, &told)?;
         let is_current = verdict.current.contains(&descriptor.rank);
         let is_stale = is_foreign || header.is_some() && !is_current;
         if let Some((stale, _)) = header.as_ref().filter(|_| !is_current) {
@@ -160,17 +160,20 @@ impl ToldHeader {
 }
 
 /// The same on all ranks of the set, because all are told the same.
-fn verdict(descriptor: &Descriptor, told: &[ToldHeader]) -> Result<NewestApply> {
+fn verdict<C: Comm>(comm: &C, descriptor: &Descriptor, told: &[ToldHeader]) -> Result<NewestApply> {
     let scheme = told[0].scheme;
     if let Some(other) = told.iter().position(|told| told.scheme != scheme) {
         let other_scheme = told[other].scheme;
         return Err(Error::Mismatch(format!(
-            "rank 0 of the set goes by {scheme:?}, rank {other} by {other_scheme:?}"
+            "rank {} goes by {scheme:?}, rank {} by {other_scheme:?}",
+            comm.user_rank(0),
+            comm.user_rank(other)
         )));
     }
     let claims: Vec<_> = told.iter().map(|told| told.claim.clone()).collect();
     let ranks = descriptor.ranks;
-    let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+    let tolerates = |lost: &[usize]| scheme.tolerates(ranks, lost);
+    let judged = generation::judge(&claims, tolerates, |rank| comm.user_rank(rank));
     judged.map_err(Error::Generations)
 }
 

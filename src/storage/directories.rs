@@ -208,7 +208,11 @@ mod tests {
             made.keep();
             drop(made);
             for made in ["a", "a/b"] {
-                assert_eq!(mode(&dir.path().join(made)), expected & !umask, "{around:o}");
+                assert_eq!(
+                    mode(&dir.path().join(made)),
+                    expected & !umask,
+                    "{around:o}"
+                );
             }
         }
     }
@@ -292,7 +296,8 @@ mod tests {
         let mut made = MadeDirectories::default();
         let (uid, gid) = (12345, 54321);
         let owner = Some(Owner { uid, gid });
-        made.make_above(&dir.path().join("a/b/file"), owner).unwrap();
+        made.make_above(&dir.path().join("a/b/file"), owner)
+            .unwrap();
         for path in ["a", "a/b"] {
             let found = fs::metadata(dir.path().join(path)).unwrap();
             assert_eq!((found.uid(), found.gid()), (uid, gid));

@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use super::super::topology;
 use super::{Error, Placement, PlacementRequest, Result};
 pub use crate::comm::agree;
-use crate::comm::{self, Comm, FromPeer};
+use crate::comm::{self, Comm, FromPeer, PeerFailure};
 use crate::rankstr;
 
 /// Places the ranks of a communicator. A rank without a path takes that of [`topology::path_or_host`].
@@ -46,7 +46,10 @@ pub fn create<C: Comm>(
 }
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }

@@ -48,13 +48,16 @@ fn one_that_cannot_be_made_is_named_on_all_ranks_and_the_others_go() {
         let job = Job::new(Scheme::ReedSolomon { k: 2 }, 4, vec![vec![100]; 4]).apart(apart);
         all_ok(job.apply());
         let before = job.files();
-        [1, 2].map(|rank| job.lose_directory(rank));
+        [1, 2].iter().for_each(|rank| job.lose_directory(*rank));
         let blocked = job.directory(2);
         fs::write(&blocked, "a file").unwrap();
         for (rank, verdict) in job.recover().into_iter().enumerate() {
             let text = verdict.unwrap_err().to_string();
             let told = format!("cannot make the directory {}: ", blocked.display());
             assert!(text.contains(&told), "{rank}: {text}");
+            if apart && rank != 2 {
+                assert!(text.starts_with("rank 2 on node2 failed: "), "{text}");
+            }
         }
         assert!(!job.directory(1).exists());
         fs::remove_file(&blocked).unwrap();
@@ -67,7 +70,7 @@ fn one_that_cannot_be_made_is_named_on_all_ranks_and_the_others_go() {
 fn none_are_made_if_too_much_is_lost() {
     let job = Job::new(Scheme::Xor, 4, vec![vec![100]; 4]);
     all_ok(job.apply());
-    [0, 3].map(|rank| job.lose_directory(rank));
+    [0, 3].iter().for_each(|rank| job.lose_directory(*rank));
     all_fail(&job.recover());
     assert!([0, 3].iter().all(|rank| !job.directory(*rank).exists()));
 }

@@ -313,7 +313,14 @@ fn directories_that_are_missing_are_made_below_and_anywhere() {
     let gathered = Gathered::new(Scheme::Xor, vec![vec![300], vec![200, 9], vec![100]]);
     let before = gathered.files();
     let directory = gathered.job.dir.path().join("1");
-    let everywhere = || rebuild(SchemeKind::Xor, &gathered.redundancy(), &gathered.prefix, None);
+    let everywhere = || {
+        rebuild(
+            SchemeKind::Xor,
+            &gathered.redundancy(),
+            &gathered.prefix,
+            None,
+        )
+    };
     let ways: [&dyn Fn() -> Result<()>; 2] = [&|| gathered.rebuild(), &everywhere];
     for rebuild in ways {
         fs::remove_dir_all(&directory).unwrap();
