@@ -54,7 +54,7 @@ pub fn strings<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<(Vec<Vec<u8>>
 fn collect<C: Comm>(comm: &C, string: Option<&[u8]>) -> Result<Sorted, Error> {
     let own = match string {
         Some(string) => Ok(Sorted::of(string)),
-        None => Err(Flaw::NoString(comm.rank())),
+        None => Err(Flaw::NoString(comm.user_rank(comm.rank()))),
     };
     let mut broken = None;
     let climbed = climb(comm, own, &mut broken);
@@ -100,7 +100,7 @@ fn climb<C: Comm>(comm: &C, mut list: Collected, broken: &mut Option<comm::Error
         if rank + step < size {
             let child = receive(comm, rank + step).unwrap_or_else(|error| {
                 broken.get_or_insert(error);
-                Err(Flaw::Broken(rank))
+                Err(Flaw::Broken(comm.user_rank(rank)))
             });
             list = join(list, child);
         }

@@ -1,7 +1,7 @@
 /* redset_nodes protect|recover|lost <local directory> <scheme>...      (schemes: partner, xor, rs2)
  *
  * protect  every rank makes files on the local disk of its node and protects them in sets of four ranks of different nodes
- * recover  after nodes have lost their disks: all files come back, and stanchion_redset_verify says so
+ * recover  after nodes have lost their disks, directories too: all files come back, and stanchion_redset_verify says so
  * lost     after more than that: recover fails on all ranks and changes nothing
  *
  * The failure group of a rank is the name of its host; STANCHION_TOPOLOGY places sets as it does in any program. */
@@ -93,7 +93,6 @@ static void check_files(int absent)
 static void recover(void)
 {
   redset d = NULL;
-  make_directory(); /* until recover makes directories that a new node lacks */
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK_OK(redset_recover(MPI_COMM_WORLD, prefix(), &d));
   CHECK_OK(redset_delete(&d));

@@ -1,12 +1,60 @@
 //! Agreement: one rank's failure becomes every rank's verdict.
+//!
+//! The rank that failed tells its text, and how the user knows it: by its number in the user's communicator, and its
+//! host. One that has only heard of a failure, in a part of the communicator, passes that on as it is.
 
-use super::{Comm, Error, Op};
+use super::{Comm, Error, Op, RankName};
 use crate::{reserve, wire};
 
+/// The failure of another rank of a collective.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{who} failed: {text}")]
+pub struct PeerFailure {
+    pub who: RankName,
+    /// That rank's own description.
+    pub text: String,
+}
+
+impl PeerFailure {
+    /// This rank's own failure, for others.
+    pub fn of<C: Comm>(comm: &C, text: String) -> PeerFailure {
+        let who = RankName {
+            rank: comm.user_rank(comm.rank()),
+            host: comm.host(),
+        };
+        PeerFailure { who, text }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        wire::put(
+            &mut bytes,
+            &[self.who.rank as u64, self.who.host.len() as u64],
+        );
+        bytes.extend_from_slice(self.who.host.as_bytes());
+        bytes.extend_from_slice(self.text.as_bytes());
+        bytes.truncate(MAX_MESSAGE);
+        bytes
+    }
+
+    fn decode(mut bytes: &[u8]) -> PeerFailure {
+        let [rank, length] = wire::take(&mut bytes).unwrap_or([0, 0]);
+        let (host, text) = bytes.split_at(bytes.len().min(length as usize));
+        let text_of = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        PeerFailure {
+            who: RankName {
+                rank: rank as usize,
+                host: text_of(host),
+            },
+            text: text_of(text),
+        }
+    }
+}
+
 /// An error that can report the failure of another rank.
-pub trait FromPeer: From<Error> + std::fmt::Display {
-    /// `text` is that rank's own description.
-    fn from_peer(rank: usize, text: String) -> Self;
+pub trait FromPeer: From<Error> + From<PeerFailure> + std::fmt::Display {
+    /// The failure of another rank, if it reports one.
+    fn as_peer(&self) -> Option<&PeerFailure>;
 }
 
 /// Turns the local results of all ranks into one verdict: `Ok` everywhere or `Err` everywhere.
@@ -21,13 +69,14 @@ pub fn agree<C: Comm, T, E: FromPeer>(comm: &C, local: Result<T, E>) -> Result<T
     let Some(rank) = first_failed(comm, local.is_err() || short)? else {
         return local;
     };
-    let own_text = match &local {
-        Err(e) if rank == comm.rank() => e.to_string(),
-        Ok(_) if rank == comm.rank() => reserve::SHORT.into(),
-        _ => String::new(),
-    };
-    let text = share_text(comm, rank, own_text)?;
-    local.and_then(|_| Err(E::from_peer(rank, text)))
+    let told = share_failure(comm, rank, || match &local {
+        Err(error) => match error.as_peer() {
+            Some(heard) => heard.clone(),
+            None => PeerFailure::of(comm, error.to_string()),
+        },
+        Ok(_) => PeerFailure::of(comm, reserve::SHORT.into()),
+    })?;
+    local.and_then(|_| Err(told.into()))
 }
 
 fn first_failed<C: Comm>(comm: &C, failed: bool) -> super::Result<Option<usize>> {
@@ -49,37 +98,49 @@ pub fn is_same<C: Comm>(comm: &C, numbers: &[u64]) -> super::Result<bool> {
     Ok(most.iter().zip(least).all(|(most, least)| *most == !least))
 }
 
-/// Longer texts are cut off, in bytes: short enough for the memory reserve.
-const MAX_TEXT: usize = 8 << 10;
+/// Longer messages are cut off, in bytes: short enough for the memory reserve.
+const MAX_MESSAGE: usize = 8 << 10;
 
-/// Broadcasts a text.
-pub fn share_text<C: Comm>(comm: &C, root: usize, text: String) -> super::Result<String> {
-    let mut bytes = text.into_bytes();
-    bytes.truncate(MAX_TEXT);
+/// Tells all ranks of the failure that `root` knows of; the others' is not asked for.
+///
+/// # Collective
+/// Called by all ranks of `comm` with the same root.
+pub fn share_failure<C: Comm>(
+    comm: &C,
+    root: usize,
+    failure: impl FnOnce() -> PeerFailure,
+) -> super::Result<PeerFailure> {
+    let mut bytes = match comm.rank() == root {
+        true => failure().encode(),
+        false => Vec::new(),
+    };
     let length = wire::bcast_u64(comm, root, bytes.len() as u64)?;
-    bytes.resize(length.min(MAX_TEXT as u64) as usize, 0);
+    bytes.resize(length.min(MAX_MESSAGE as u64) as usize, 0);
     comm.bcast(root, &mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(PeerFailure::decode(&bytes))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::local::run;
+    use super::super::local::{run, run_on};
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
     enum Failed {
         #[error("no {0}")]
         Own(usize),
-        #[error("rank {rank} failed: {text}")]
-        Peer { rank: usize, text: String },
+        #[error(transparent)]
+        Peer(#[from] PeerFailure),
         #[error(transparent)]
         Comm(#[from] Error),
     }
 
     impl FromPeer for Failed {
-        fn from_peer(rank: usize, text: String) -> Failed {
-            Failed::Peer { rank, text }
+        fn as_peer(&self) -> Option<&PeerFailure> {
+            match self {
+                Failed::Peer(failure) => Some(failure),
+                _ => None,
+            }
         }
     }
 
@@ -135,22 +196,46 @@ mod tests {
         }
     }
 
+    /// The even and the odd ranks agree first, in descending order, then all.
+    #[test]
+    fn a_failure_keeps_its_name_on_the_way_through_a_part() {
+        for bad in 0..5 {
+            let ended = run_on((10..15).collect(), |comm| {
+                let rank = comm.rank();
+                let part = comm.split(Some(rank as u32 % 2), -(rank as i32));
+                let local = match rank == bad {
+                    true => Err(Failed::Own(rank)),
+                    false => Ok(()),
+                };
+                let heard = agree(&part.unwrap().unwrap(), local);
+                let text = |verdict: &Result<(), Failed>| verdict.as_ref().unwrap_err().to_string();
+                let in_part = heard.is_err().then(|| text(&heard));
+                (in_part, text(&agree(&comm, heard)))
+            });
+            let told = format!("rank {bad} on node{} failed: no {bad}", 10 + bad);
+            for (rank, (in_part, of_all)) in ended.into_iter().enumerate() {
+                if rank == bad {
+                    assert_eq!(of_all, format!("no {bad}"));
+                    continue;
+                }
+                assert_eq!(in_part, (rank % 2 == bad % 2).then(|| told.clone()));
+                assert_eq!(of_all, told);
+            }
+        }
+    }
+
     #[test]
     fn a_long_text_is_cut_and_the_same_on_all_ranks() {
-        for length in [0, 1, MAX_TEXT, MAX_TEXT + 1, 10 * MAX_TEXT] {
-            let shared = run(3, |comm| {
-                let text = if comm.rank() == 1 {
-                    "x".repeat(length)
-                } else {
-                    "own".into()
-                };
-                share_text(&comm, 1, text).unwrap()
+        for length in [0, 1, MAX_MESSAGE, 10 * MAX_MESSAGE] {
+            let shared = run_on(vec![4, 5, 6], |comm| {
+                let failure = || PeerFailure::of(&comm, "x".repeat(length));
+                share_failure(&comm, 1, failure).unwrap()
             });
-            assert!(
-                shared
-                    .iter()
-                    .all(|text| *text == "x".repeat(length.min(MAX_TEXT)))
-            );
+            let cut = length.min(MAX_MESSAGE - 16 - "node5".len());
+            for failure in shared {
+                assert_eq!(failure.who.to_string(), "rank 1 on node5");
+                assert_eq!(failure.text, "x".repeat(cut));
+            }
         }
     }
 

@@ -29,7 +29,8 @@ pub fn transfer_unsized<C: Comm>(
     if let Some(at) = refused.iter().position(|refused| *refused) {
         let (to, message) = sends[at];
         let length = message.len() as u64;
-        return Err(Error::NoMemoryThere { rank: to, length });
+        let rank = comm.user_rank(to);
+        return Err(Error::NoMemoryThere { rank, length });
     }
     messages.into_iter().collect()
 }

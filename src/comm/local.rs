@@ -42,6 +42,8 @@ pub struct LocalComm {
     context: u64,
     /// The thread behind each rank.
     members: Arc<[usize]>,
+    /// The number by which the user knows each thread, if not its own.
+    user_ranks: Option<Arc<[usize]>>,
     rank: usize,
     /// Collectives so far.
     collectives: AtomicU64,
@@ -109,6 +111,7 @@ fn start_all<T: Send>(
             world: world.clone(),
             context: 0,
             members: members.clone(),
+            user_ranks: None,
             rank,
             collectives: AtomicU64::new(0),
         })
@@ -140,6 +143,12 @@ impl LocalComm {
         })
     }
 
+    /// Sets the numbers by which the user knows the ranks: they stand for processes of a job that has ended.
+    pub fn known_as(mut self, user_ranks: Arc<[usize]>) -> LocalComm {
+        self.user_ranks = Some(user_ranks);
+        self
+    }
+
     /// This rank's part in the schedule of its run.
     pub fn turn(&self) -> Turn {
         Turn {
@@ -150,7 +159,7 @@ impl LocalComm {
 
     fn take(&self, from: usize, tag: Tag) -> Result<Arc<[u8]>> {
         let address = self.address(from, self.rank, tag)?;
-        self.world.take(address, from)
+        self.world.take(address, self.user_rank(from))
     }
 
     /// Allgather of contributions of any length.
@@ -254,6 +263,22 @@ impl Comm for LocalComm {
         self.members.len()
     }
 
+    fn user_rank(&self, rank: usize) -> usize {
+        let thread = self.members[rank];
+        self.user_ranks
+            .as_ref()
+            .map_or(thread, |known| known[thread])
+    }
+
+    /// Ranks that all run on one node have no host to tell.
+    fn host(&self) -> String {
+        let nodes = &self.world.nodes;
+        match nodes.iter().all(|node| *node == nodes[0]) {
+            true => String::new(),
+            false => format!("node{}", self.node()),
+        }
+    }
+
     fn node(&self) -> u64 {
         self.world.nodes[self.members[self.rank]]
     }
@@ -266,7 +291,7 @@ impl Comm for LocalComm {
 
     fn recv(&self, from: usize, tag: Tag, bytes: &mut [u8]) -> Result<()> {
         let message = self.take(from, tag)?;
-        check_length(from, bytes.len(), message.len())?;
+        check_length(self.user_rank(from), bytes.len(), message.len())?;
         bytes.copy_from_slice(&message);
         Ok(())
     }
@@ -297,7 +322,7 @@ impl Comm for LocalComm {
         }
         let address = |(from, bytes)| {
             let address = self.address(from, self.rank, tag)?;
-            Ok((from, address, bytes))
+            Ok((self.user_rank(from), address, bytes))
         };
         Ok(Expected {
             world: self.world.clone(),
@@ -376,6 +401,7 @@ impl Comm for LocalComm {
             world: self.world.clone(),
             context: offers[ranks[0]][3],
             members: ranks.iter().map(|&r| self.members[r]).collect(),
+            user_ranks: self.user_ranks.clone(),
             rank,
             collectives: AtomicU64::new(0),
         }))

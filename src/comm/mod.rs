@@ -6,7 +6,8 @@
 //! its transport needs it.
 //!
 //! A rank-local failure inside a collective must not leave the others waiting: a rank carries it
-//! along to the next agreement point ([`agree`]), where all ranks learn one verdict.
+//! along to the next agreement point ([`agree`]), where all ranks learn one verdict. Texts name a rank as the user knows
+//! it ([`RankName`]): by its number in the user's communicator, and its host.
 
 use std::sync::Arc;
 
@@ -23,9 +24,10 @@ mod sparse;
 pub mod ulfm;
 mod version;
 
-pub use agree::{FromPeer, agree, is_same, share_text};
+pub use agree::{FromPeer, PeerFailure, agree, is_same, share_failure};
 pub use buffer::{Buffer, Filled};
 pub use lengths::transfer_unsized;
+pub use node::{RankName, host_name};
 pub use resilient::{Agreement, Resilient};
 pub use sparse::{Limit, Sparse};
 pub use version::Version;
@@ -99,6 +101,16 @@ pub trait Comm: Sized {
 
     fn rank(&self) -> usize;
     fn size(&self) -> usize;
+
+    /// The number of `rank` in the communicator of the user that this one was split from: what messages call it.
+    fn user_rank(&self, rank: usize) -> usize {
+        rank
+    }
+
+    /// The host that this rank runs on; empty if messages are not to name one.
+    fn host(&self) -> String {
+        host_name()
+    }
 
     /// Identifies the node that this rank runs on: ranks with equal numbers share local file systems.
     fn node(&self) -> u64 {

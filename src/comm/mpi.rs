@@ -37,6 +37,7 @@ pub use datatype::{Datatype, NumberType, null_datatype};
 pub use entry::{ENTRY_NAME, entry};
 pub(super) use failure::{FailureClass, failure_of};
 pub use failure::{note_failure, take_failure};
+use group::UserRanks;
 pub use group::rank_in;
 #[cfg(stanchion_ulfm)]
 pub(super) use group::{is_within, ranks_of};
@@ -77,6 +78,8 @@ pub struct MpiComm {
     size: usize,
     chunk: usize,
     ownership: Ownership,
+    /// Known if it was split off from another one.
+    users: Option<Arc<UserRanks>>,
     /// Alternates the tags of deliveries: 0 or 1.
     deliveries: AtomicI32,
 }
@@ -138,6 +141,7 @@ impl MpiComm {
             size: size as usize,
             chunk: MAX_CHUNK,
             ownership,
+            users: None,
             deliveries: AtomicI32::new(0),
         })
     }
@@ -170,8 +174,12 @@ impl MpiComm {
         let Some(comm) = split(self, color, key)? else {
             return Ok(None);
         };
-        let part = Self::adopt(comm)?;
+        let mut part = Self::adopt(comm)?;
         registry::add_part(self.comm, comm);
+        // Without it, messages name a rank of this part.
+        part.users = UserRanks::of(comm, self.comm, self.users.as_deref())
+            .ok()
+            .map(Arc::new);
         Ok(Some(part.with_chunk(self.chunk)))
     }
 
@@ -271,6 +279,11 @@ impl Comm for MpiComm {
         self.size
     }
 
+    fn user_rank(&self, rank: usize) -> usize {
+        let users = self.users.as_deref();
+        users.and_then(|users| users.find(rank)).unwrap_or(rank)
+    }
+
     fn send(&self, to: usize, tag: Tag, bytes: &[u8]) -> Result<()> {
         check_rank(to, self.size)?;
         let comm = self.live()?;
@@ -291,6 +304,7 @@ impl Comm for MpiComm {
         for range in self.chunks(expected) {
             let message = self.wait_for(from, tag)?;
             if message.length() != range.len() {
+                let from = self.user_rank(from);
                 return check_length(from, expected, range.start + message.length());
             }
             message.receive(&mut bytes[range])?;

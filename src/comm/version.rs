@@ -8,7 +8,7 @@ use std::fmt;
 use super::{Comm, Error, Op, Result};
 
 /// Changes whenever a message between ranks changes: its bytes, its tag, or whether it is sent at all.
-const PROTOCOL: u16 = 6;
+const PROTOCOL: u16 = 7;
 
 /// A build of this library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ pub(super) mod tests;
 
 use super::{Domain, DomainTree};
 use crate::comm;
+use crate::comm::PeerFailure;
 use crate::rankstr;
 
 pub use collective::{agree, create};
@@ -112,8 +113,8 @@ pub enum Error {
     #[error(transparent)]
     Comm(#[from] comm::Error),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
+    #[error(transparent)]
+    Peer(#[from] PeerFailure),
 }
 
 impl From<super::Error> for Error {

@@ -11,6 +11,7 @@
 use std::env::VarError;
 use std::path::PathBuf;
 
+use crate::comm::host_name;
 use crate::storage::file::open_read;
 
 const VARIABLE: &str = "STANCHION_TOPOLOGY";
@@ -46,7 +47,7 @@ pub fn path() -> Result<Option<String>> {
 
 /// The path of this rank; the host name if STANCHION_TOPOLOGY is not set.
 pub fn path_or_host() -> Result<String> {
-    Ok(path()?.unwrap_or_else(host))
+    Ok(path()?.unwrap_or_else(host_name))
 }
 
 fn path_in(variable: &dyn Fn(&'static str) -> Result<Option<String>>) -> Result<Option<String>> {
@@ -54,17 +55,12 @@ fn path_in(variable: &dyn Fn(&'static str) -> Result<Option<String>>) -> Result<
         return Ok(None);
     };
     let path = match (value.as_str(), value.strip_prefix("file:")) {
-        ("host", _) => host(),
+        ("host", _) => host_name(),
         ("slurm", _) => slurm(variable)?,
-        (_, Some(file)) => line_of(file.into(), &host())?,
+        (_, Some(file)) => line_of(file.into(), &host_name())?,
         (_, None) => value,
     };
     Ok(Some(path))
-}
-
-pub fn host() -> String {
-    let system = rustix::system::uname();
-    system.nodename().to_string_lossy().into_owned()
 }
 
 /// "s0.s4.tux7" with the pattern "switch.switch.node" is "s0/s4/tux7". The last part may contain dots.
@@ -132,7 +128,7 @@ mod tests {
         assert_eq!(found(&[]).unwrap(), None);
         assert_eq!(topology("").unwrap(), None);
         assert_eq!(topology("r1/n2").unwrap().unwrap(), "r1/n2");
-        assert_eq!(topology("host").unwrap().unwrap(), host());
+        assert_eq!(topology("host").unwrap().unwrap(), host_name());
     }
 
     #[test]

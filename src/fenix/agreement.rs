@@ -6,12 +6,15 @@ use super::group::Settings;
 use super::snapshot::SnapshotMark;
 use super::{Error, Policy, Result};
 pub(super) use crate::comm::agree;
-use crate::comm::{Comm, FromPeer, Op};
+use crate::comm::{Comm, FromPeer, Op, PeerFailure};
 use crate::wire::{bcast_u64, put};
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }
 
@@ -23,14 +26,14 @@ pub(super) fn agree_on_data<C: Comm, T>(comm: &C, local: Result<T>) -> Result<T>
     };
     let mut failed_otherwise = [u64::from(!matches!(
         &verdict,
-        Error::NoData(_) | Error::Peer { .. }
+        Error::NoData(_) | Error::Peer(_)
     ))];
     comm.allreduce(Op::Max, &mut failed_otherwise)?;
     Err(match verdict {
-        Error::Peer { text, rank } if failed_otherwise == [0] => {
+        Error::Peer(PeerFailure { who, text }) if failed_otherwise == [0] => {
             let nothing = Error::NoData(String::new()).to_string();
             let cause = text.strip_prefix(&nothing).unwrap_or(&text);
-            Error::NoData(format!("rank {rank}: {cause}"))
+            Error::NoData(format!("{who}: {cause}"))
         }
         error => error,
     })

@@ -15,6 +15,8 @@ use crate::comm::{Comm, Tag};
 use crate::protect::set::placed::{KnownSets, PlacedSets, kept_or_chosen};
 use crate::protect::{self, Channel, Set};
 
+const HOSTS: Tag = 8;
+
 /// Arguments of the creation of a group; the same on all ranks, but for the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -345,7 +347,9 @@ fn sets<C: Comm>(
 ) -> Result<(Set, Option<KnownSets>)> {
     let (rank, ranks) = (comm.rank(), comm.size());
     let Some(path) = &settings.path else {
-        return Ok((policy.set(rank, ranks)?, None));
+        let mut set = policy.set(rank, ranks)?;
+        set.learn_hosts(comm, HOSTS)?;
+        return Ok((set, None));
     };
     let [_, _, set_size, _] = policy.numbers();
     let wanted = (policy.scheme(), set_size as usize);
@@ -363,7 +367,8 @@ fn sets<C: Comm>(
             sets
         }
     };
-    let set = Set::new(sets.members(rank)?, rank, policy.scheme())?;
+    let mut set = Set::new(sets.members(rank)?, rank, policy.scheme())?;
+    set.learn_hosts(comm, HOSTS)?;
     Ok((set, Some(sets)))
 }
 

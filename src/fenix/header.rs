@@ -2,7 +2,8 @@
 
 use super::share::{Share, message, values};
 use super::{Attributes, Error, Regions, Result};
-use crate::protect::Set;
+use crate::comm::{Comm, PeerFailure};
+use crate::protect::Channel;
 
 /// What a rank tells the others of its set before anything else.
 #[derive(Clone, Copy)]
@@ -127,8 +128,8 @@ pub(super) fn statuses(messages: &[Vec<u8>]) -> Result<Vec<u64>> {
 }
 
 /// This rank's own error, or that of another rank of its set.
-pub(super) fn judge<T>(
-    set: &Set,
+pub(super) fn judge<C: Comm, T>(
+    channel: &Channel<'_, C>,
     own: Result<T>,
     statuses: impl Iterator<Item = u64>,
 ) -> Result<T> {
@@ -136,9 +137,9 @@ pub(super) fn judge<T>(
     let failed = statuses.enumerate().find(|(_, status)| *status != READY);
     match failed {
         None => Ok(own),
-        Some((position, status)) => Err(Error::Peer {
-            rank: set.rank(position),
+        Some((position, status)) => Err(Error::Peer(PeerFailure {
+            who: channel.name(position),
             text: text_of(status).into(),
-        }),
+        })),
     }
 }

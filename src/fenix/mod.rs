@@ -34,6 +34,7 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
+use crate::comm::PeerFailure;
 use crate::{comm, failure_domain, protect, rankstr};
 
 pub use group::{Attributes, Group, Restored, Settings, Stamp};
@@ -121,8 +122,8 @@ pub enum Error {
     #[error(transparent)]
     Comm(#[from] comm::Error),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
+    #[error(transparent)]
+    Peer(#[from] PeerFailure),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -132,7 +133,7 @@ impl From<protect::Error> for Error {
         use failure_domain::placement::Error as Placement;
         match error {
             protect::Error::Broken(what) => Error::Invariant(what),
-            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
+            protect::Error::Peer(failure) => Error::Peer(failure),
             protect::Error::Comm(cause)
             | protect::Error::Rankstr(rankstr::Error::Comm(cause))
             | protect::Error::Placement(Placement::Comm(cause))

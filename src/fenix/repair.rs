@@ -97,8 +97,8 @@ impl RepairPlan {
             }
             if !had_alike(&states) {
                 return Err(Error::NoData(format!(
-                    "the ranks that protect rank {} have stored member {member} differently",
-                    set.rank(lost[0])
+                    "the ranks that protect {} have stored member {member} differently",
+                    channel.name(lost[0])
                 )));
             }
             let mut told = Ok(ToldShares::default());
@@ -270,5 +270,5 @@ fn all_ready<C: Comm>(
 ) -> Result<Result<RepairPlan>> {
     let status = message(&[plan.as_ref().err().map_or(0, status_of)]);
     let told = channel.exchange(status, |_| 8)?.finish()?;
-    Ok(judge(channel.set, plan, statuses(&told)?.into_iter()))
+    Ok(judge(channel, plan, statuses(&told)?.into_iter()))
 }

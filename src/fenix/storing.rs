@@ -12,7 +12,7 @@ use super::share::{PackedSpans, Share, message, values};
 use super::snapshot::Entry;
 use super::streams::{Copying, MemoryStreams, limits};
 use super::{Error, Regions, Result, Source};
-use crate::comm::{Comm, Tag};
+use crate::comm::{Comm, PeerFailure, Tag};
 use crate::pages::PageBuffer;
 use crate::protect::sums::Sums;
 use crate::protect::{Channel, Exchange, FlowRun, Set, at_targets, passing_blocks};
@@ -73,7 +73,7 @@ impl<C: Comm> Storing<C> {
             .collect();
         let headers = headers?;
         let statuses = headers.iter().map(|header| header.status_for(member));
-        let (prepared, share) = judge(set, offer, statuses)?;
+        let (prepared, share) = judge(channel, offer, statuses)?;
         let (mut prepared, shares) =
             tell_details(channel, memory, &manner, &headers, &share, prepared)?;
         let (run, mut streams) = prepared.copying(&packed, source);
@@ -207,7 +207,7 @@ fn tell_details<C: Comm>(
     let is_expected = headers.iter().all(|header| header.expected == hash);
     if is_expected && headers.iter().all(|header| header.ranges.is_none()) {
         let shares = headers.iter().map(|header| header.share(&[]));
-        return Ok((prepared, all_known(set, shares)?));
+        return Ok((prepared, all_known(channel, shares)?));
     }
     let prepared = match lengths == manner.expected {
         true => Ok(prepared),
@@ -222,20 +222,25 @@ fn tell_details<C: Comm>(
     }
     let length = |position: usize| 8 + 16 * headers[position].ranges.unwrap_or(0) as usize;
     let details = channel.exchange(details, length)?.finish()?;
-    let prepared = judge(set, prepared, statuses(&details)?.into_iter())?;
+    let prepared = judge(channel, prepared, statuses(&details)?.into_iter())?;
     let shares = headers.iter().zip(&details);
     let shares = shares.map(|(header, bytes)| header.share(&bytes[8..]));
-    Ok((prepared, all_known(set, shares)?))
+    Ok((prepared, all_known(channel, shares)?))
 }
 
 fn hash(lengths: &[u64]) -> u64 {
     foldhash::fast::FixedState::default().hash_one(lengths)
 }
 
-fn all_known(set: &Set, shares: impl Iterator<Item = Option<Share>>) -> Result<Vec<Share>> {
-    let unknown = |position| Error::Peer {
-        rank: set.rank(position),
-        text: "it sent no valid regions".into(),
+fn all_known<C: Comm>(
+    channel: &Channel<'_, C>,
+    shares: impl Iterator<Item = Option<Share>>,
+) -> Result<Vec<Share>> {
+    let unknown = |position| {
+        Error::Peer(PeerFailure {
+            who: channel.name(position),
+            text: "it sent no valid regions".into(),
+        })
     };
     let shares = shares.enumerate();
     shares

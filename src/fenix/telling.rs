@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::share::{Share, message, values};
 use super::snapshot::{Entry, Snapshot, decode_shares, encode_shares};
 use super::{Error, Result};
-use crate::comm::{Comm, Tag, transfer_unsized};
+use crate::comm::{Comm, PeerFailure, Tag, transfer_unsized};
 use crate::protect::Channel;
 use crate::wire::take;
 
@@ -109,11 +109,12 @@ pub(super) fn tell<C: Comm>(
     let teller = survivors.next();
     let teller = teller.ok_or(Error::Invariant("no rank is left to tell what was stored"))?;
     if lost.contains(&set.mine()) {
-        let teller = set.rank(teller);
-        let told = transfer_unsized(comm, SHARES, &[], &[teller])?;
-        let malformed = || Error::Peer {
-            rank: teller,
-            text: "it sent no valid shares".into(),
+        let told = transfer_unsized(comm, SHARES, &[], &[set.rank(teller)])?;
+        let malformed = || {
+            Error::Peer(PeerFailure {
+                who: channel.name(teller),
+                text: "it sent no valid shares".into(),
+            })
         };
         return Ok(decode(&told[0], set.size()).ok_or_else(malformed));
     }

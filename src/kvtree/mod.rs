@@ -19,7 +19,7 @@ pub mod value;
 
 pub use list::{Cursor, ElemRef, Filler, RawElem, RawTree, Tree, TreeMut, TreeRef};
 
-use crate::comm::{self, FromPeer, agree};
+use crate::comm::{self, FromPeer, PeerFailure, agree};
 use crate::storage;
 use smallvec::SmallVec;
 use std::ffi::CStr;
@@ -90,8 +90,8 @@ pub enum Error {
     #[error(transparent)]
     Comm(#[from] comm::Error),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
+    #[error(transparent)]
+    Peer(#[from] PeerFailure),
 }
 
 /// A key in an error. Its text is made when the error is shown.
@@ -114,7 +114,10 @@ impl fmt::Debug for Key {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }

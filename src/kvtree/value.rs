@@ -174,38 +174,52 @@ fn lossy(text: &CStr) -> String {
 // ---- writing --------------------------------------------------------------------------------
 
 /// A whole number in the decimal form of `%d`, `%lu` and their kin, on the stack.
-pub struct Decimal([u8; Self::ROOM]);
+pub struct Decimal {
+    bytes: [u8; Self::ROOM],
+    start: usize,
+}
 
 impl Decimal {
     /// Sign, 20 digits, NUL.
     const ROOM: usize = 22;
 
-    fn new(number: impl itoa::Integer) -> Self {
+    /// Lookups of small trees spend most of their time here: digits are written in place, from the last one on.
+    fn new(mut magnitude: u64, is_negative: bool) -> Self {
         let mut bytes = [0; Self::ROOM];
-        let mut buffer = itoa::Buffer::new();
-        let digits = buffer.format(number).as_bytes();
-        bytes[..digits.len()].copy_from_slice(digits);
-        Decimal(bytes)
+        let mut start = Self::ROOM - 1;
+        loop {
+            start -= 1;
+            bytes[start] = b'0' + (magnitude % 10) as u8;
+            magnitude /= 10;
+            if magnitude == 0 {
+                break;
+            }
+        }
+        if is_negative {
+            start -= 1;
+            bytes[start] = b'-';
+        }
+        Decimal { bytes, start }
     }
 }
 
 impl std::ops::Deref for Decimal {
     type Target = CStr;
     fn deref(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.0).expect("digits and a NUL")
+        CStr::from_bytes_with_nul(&self.bytes[self.start..]).expect("digits and one NUL")
     }
 }
 
 pub fn signed_text(value: i64) -> Decimal {
-    Decimal::new(value)
+    Decimal::new(value.unsigned_abs(), value < 0)
 }
 
 pub fn unsigned_text(value: u64) -> Decimal {
-    Decimal::new(value)
+    Decimal::new(value, false)
 }
 
 pub fn rank_text(rank: usize) -> Decimal {
-    Decimal::new(rank)
+    Decimal::new(rank as u64, false)
 }
 
 fn owned(text: String) -> CString {

@@ -9,10 +9,9 @@ pub(super) struct Origin {
 }
 
 pub(super) fn here() -> Origin {
-    let system = rustix::system::uname();
     Origin {
         rank: rank(),
-        host: system.nodename().to_string_lossy().into_owned(),
+        host: crate::comm::host_name(),
     }
 }
 

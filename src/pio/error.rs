@@ -1,6 +1,6 @@
 //! Errors, their codes in PIO, and how a failure of one rank becomes one verdict on all.
 
-use crate::comm::{self, Comm, Op};
+use crate::comm::{self, Comm, Op, PeerFailure, RankName};
 use crate::reserve;
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -64,12 +64,8 @@ pub enum Error {
     #[error("{0}")]
     Comm(String),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer {
-        rank: usize,
-        code: i32,
-        text: String,
-    },
+    #[error("{failure}")]
+    Peer { code: i32, failure: PeerFailure },
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -169,14 +165,14 @@ pub fn agree_with<C: Comm, T>(comm: &C, local: Result<T>, least: &mut [u64]) -> 
         return local;
     }
     let (rank, code) = ((words[0] >> 32) as usize, words[0] as u32 as i32);
-    let text = match &local {
-        Err(error) if rank == comm.rank() => error.to_string(),
-        _ => String::new(),
-    };
-    let text = comm::share_text(comm, rank, text)?;
+    let failure = comm::share_failure(comm, rank, || match &local {
+        Err(Error::Peer { failure, .. }) => failure.clone(),
+        Err(error) => PeerFailure::of(comm, error.to_string()),
+        Ok(_) => PeerFailure::of(comm, String::new()),
+    })?;
     match local {
         Err(error) if rank == comm.rank() => Err(error),
-        _ => Err(Error::Peer { rank, code, text }),
+        _ => Err(Error::Peer { code, failure }),
     }
 }
 
@@ -198,11 +194,14 @@ pub(super) fn different<C: Comm>(comm: &C, what: &str) -> Error {
     let text = format!("the ranks ask for different {what}");
     match comm.rank() {
         0 => Error::Invalid(text),
-        _ => Error::Peer {
-            rank: 0,
-            code: EINVAL,
-            text,
-        },
+        _ => {
+            let (rank, host) = (comm.user_rank(0), String::new());
+            let who = RankName { rank, host };
+            Error::Peer {
+                code: EINVAL,
+                failure: PeerFailure { who, text },
+            }
+        }
     }
 }
 

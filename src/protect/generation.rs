@@ -164,10 +164,11 @@ pub(crate) struct NewestApply {
 
 /// The newest apply that the set can be completed to, from what the header of each rank claims. `tolerates` says whether
 /// the set survives the loss of the given ranks. If no apply can be completed, returns the newest that knows all ranks, so
-/// that the caller can say what is missing. The text of an error names ranks and generations.
+/// that the caller can say what is missing. The text of an error names generations, and ranks as `rank_of` does.
 pub(crate) fn judge(
     claims: &[Option<HeaderClaim>],
     tolerates: impl Fn(&[usize]) -> bool,
+    rank_of: impl Fn(usize) -> usize,
 ) -> Result<NewestApply, String> {
     if let Some(verdict) = unanimous(claims) {
         return Ok(verdict);
@@ -193,7 +194,7 @@ pub(crate) fn judge(
     };
     match newest(&possible) {
         Some(index) => Ok(possible[index].clone()),
-        None => Err(described(claims)),
+        None => Err(described(claims, rank_of)),
     }
 }
 
@@ -314,11 +315,14 @@ pub(crate) fn newest(candidates: &[&NewestApply]) -> Option<usize> {
 }
 
 /// Which rank has which generation.
-fn described(claims: &[Option<HeaderClaim>]) -> String {
+fn described(claims: &[Option<HeaderClaim>], rank_of: impl Fn(usize) -> usize) -> String {
     let mut ranks: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for (rank, claim) in claims.iter().enumerate() {
         let generation = claim.as_ref().map(|claim| claim.generation);
-        ranks.entry(generation).or_default().push(rank.to_string());
+        ranks
+            .entry(generation)
+            .or_default()
+            .push(rank_of(rank).to_string());
     }
     let told = ranks.iter().rev().map(|(generation, ranks)| {
         let ranks = ranks.join(", ");

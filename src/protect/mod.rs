@@ -30,7 +30,7 @@ pub(crate) use schedule::{Limits, passing_blocks};
 pub use scheme::Scheme;
 pub(crate) use set::{Channel, Exchange, Set};
 
-use crate::comm::FromPeer;
+use crate::comm::{FromPeer, PeerFailure};
 use crate::failure_domain::placement;
 use crate::{comm, rankstr};
 
@@ -54,8 +54,8 @@ pub enum Error {
     #[error(transparent)]
     Comm(#[from] comm::Error),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
+    #[error(transparent)]
+    Peer(#[from] PeerFailure),
     /// Something that must hold does not; what would follow from it must not be taken for data.
     #[error("internal error: {0}")]
     Broken(&'static str),
@@ -64,7 +64,10 @@ pub enum Error {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }

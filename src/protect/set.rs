@@ -14,7 +14,7 @@ pub(crate) use failure_groups::{by_failure_group, number_sets, part, part_in_ord
 pub(crate) use separation::{Spacing, pair};
 
 use super::{Error, Geometry, Result, Scheme};
-use crate::comm::{self, Buffer, Comm, Tag, Underway};
+use crate::comm::{self, Buffer, Comm, RankName, Tag, Underway};
 use crate::wire::gather_u64;
 
 /// The ranks of a set by their positions in it, which order stripes and copies.
@@ -23,7 +23,12 @@ pub(crate) struct Set {
     ranks: Vec<usize>,
     mine: usize,
     scheme: Scheme,
+    /// By position, once they are known.
+    hosts: Vec<String>,
 }
+
+/// Bytes of a host name in a message. Linux has none that are longer.
+const HOST: usize = 64;
 
 impl Set {
     /// The set in which `rank` is one of `ranks`.
@@ -34,6 +39,7 @@ impl Set {
             mine: mine.ok_or(Error::Broken("a rank is not in its own set"))?,
             ranks,
             scheme,
+            hosts: Vec::new(),
         })
     }
 
@@ -57,6 +63,34 @@ impl Set {
             ranks: (0..comm.size()).collect(),
             mine: comm.rank(),
             scheme,
+            hosts: Vec::new(),
+        }
+    }
+
+    /// Learns the hosts of all ranks, which messages name.
+    ///
+    /// # Collective
+    /// Called by all ranks of the set.
+    pub(crate) fn learn_hosts<C: Comm>(&mut self, comm: &C, tag: Tag) -> comm::Result<()> {
+        let mut own = comm.host().into_bytes();
+        own.resize(HOST, 0);
+        let set = &*self;
+        let hosts = Channel { comm, set, tag }
+            .exchange(own, |_| HOST)?
+            .finish()?;
+        let host = |bytes: &Vec<u8>| {
+            let host = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            String::from_utf8_lossy(host).into_owned()
+        };
+        self.hosts = hosts.iter().map(host).collect();
+        Ok(())
+    }
+
+    /// How messages name a rank of the set, which communicates over `comm`.
+    pub(crate) fn name<C: Comm>(&self, comm: &C, position: usize) -> RankName {
+        RankName {
+            rank: comm.user_rank(self.rank(position)),
+            host: self.hosts.get(position).cloned().unwrap_or_default(),
         }
     }
 
@@ -98,6 +132,11 @@ pub(crate) struct Channel<'a, C> {
 }
 
 impl<C: Comm> Channel<'_, C> {
+    /// How messages name a rank of the set.
+    pub(crate) fn name(&self, position: usize) -> RankName {
+        self.set.name(self.comm, position)
+    }
+
     /// Starts messages to and from positions, with the tag or the next.
     pub(super) fn start<B: Buffer>(
         &self,
@@ -170,6 +209,7 @@ pub(crate) fn nodes<C: Comm>(comm: &C) -> comm::Result<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::local::run_on;
 
     #[test]
     fn a_set_without_its_rank_is_an_error() {
@@ -177,5 +217,26 @@ mod tests {
         let refused = |ranks: &[usize], rank| Set::new(ranks.to_vec(), rank, scheme).is_err();
         assert!(refused(&[1, 2], 0) && refused(&[], 0) && refused(&[0], 0));
         assert!(!refused(&[1, 0], 0));
+    }
+
+    #[test]
+    fn ranks_are_named_as_the_user_knows_them() {
+        let scheme = Scheme::Copies { replicas: 1 };
+        let names = run_on((10..16).collect(), |comm| {
+            let rank = comm.rank();
+            let part = comm.split(Some(rank as u32 % 2), -(rank as i32));
+            let part = part.unwrap().unwrap();
+            let mut set = Set::new(vec![2, 0, 1], part.rank(), scheme).unwrap();
+            let before = set.name(&part, 0);
+            set.learn_hosts(&part, 7).unwrap();
+            (before, [0, 1, 2].map(|position| set.name(&part, position)))
+        });
+        // The odd ranks are 5, 3 and 1 of their part.
+        for rank in [1, 3, 5] {
+            let (before, names) = &names[rank];
+            assert_eq!(before.to_string(), "rank 1");
+            let told = ["rank 1 on node11", "rank 5 on node15", "rank 3 on node13"];
+            assert_eq!(names.each_ref().map(ToString::to_string), told);
+        }
     }
 }

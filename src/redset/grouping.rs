@@ -9,7 +9,6 @@ use crate::protect::set::{by_failure_group, nodes, number_sets, part, part_in_or
 use crate::wire::gather_u64;
 
 const TAG: Tag = 0x7273;
-const HOSTNAME: usize = 256;
 
 /// Chooses the sets of a communicator: ranks that give the same `group` string are expected to fail
 /// together, so they come into different sets. Sets of at least `min_size` ranks where there are enough.
@@ -94,17 +93,17 @@ impl<C: Comm> Redset<C> {
     fn form(parent: C, descriptor: Descriptor, comm: C) -> Result<Redset<C>> {
         let numbers = [descriptor.groups, descriptor.group].map(|number| number as u64);
         let set = Set::form(&comm, descriptor.scheme, &numbers);
-        let set = agree(&parent, set.map_err(Error::from))?;
+        let mut set = agree(&parent, set.map_err(Error::from))?;
+        set.learn_hosts(&comm, TAG)?;
         let map = gather_u64(&comm, parent.rank() as u64)?;
         let map: Vec<_> = map.into_iter().map(|rank| rank as usize).collect();
-        let (left, right) = neighbours(&comm, &map)?;
         let peers = Peers {
+            left: neighbour(&set, &comm, &map, map.len() - 1),
+            right: neighbour(&set, &comm, &map, 1),
             nodes: nodes(&comm)?,
             set,
             comm,
             map,
-            left,
-            right,
         };
         Ok(Redset {
             parent,
@@ -119,30 +118,12 @@ pub(super) fn duplicate<C: Comm>(comm: &C) -> Result<C> {
     Ok(part(comm, 0)?)
 }
 
-/// The left and the right neighbour in the set; `map` has the ranks in the parent communicator.
-fn neighbours<C: Comm>(comm: &C, map: &[usize]) -> Result<(Neighbour, Neighbour)> {
-    let (rank, ranks) = (comm.rank(), comm.size());
-    let (left, right) = ((rank + ranks - 1) % ranks, (rank + 1) % ranks);
-    let own = hostname();
-    let (mut of_left, mut of_right) = ([0; HOSTNAME], [0; HOSTNAME]);
-    comm.transfer(TAG, &[(right, &own)], &mut [(left, &mut of_left)])?;
-    comm.transfer(TAG, &[(left, &own)], &mut [(right, &mut of_right)])?;
-    let neighbour = |rank: usize, name: &[u8]| {
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        Neighbour {
-            rank,
-            world_rank: map[rank],
-            hostname: String::from_utf8_lossy(name).into_owned(),
-        }
-    };
-    Ok((neighbour(left, &of_left), neighbour(right, &of_right)))
-}
-
-fn hostname() -> [u8; HOSTNAME] {
-    let mut name = [0; HOSTNAME];
-    let system = rustix::system::uname();
-    let found = system.nodename().to_bytes();
-    let length = found.len().min(HOSTNAME - 1);
-    name[..length].copy_from_slice(&found[..length]);
-    name
+/// The rank this far to the right in the set.
+fn neighbour<C: Comm>(set: &Set, comm: &C, map: &[usize], distance: usize) -> Neighbour {
+    let rank = (comm.rank() + distance) % comm.size();
+    Neighbour {
+        rank,
+        world_rank: map[rank],
+        hostname: set.name(comm, rank).host,
+    }
 }

@@ -40,7 +40,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::comm::{self, Comm, FromPeer, Tag, agree};
+use crate::comm::{self, Comm, FromPeer, PeerFailure, RankName, Tag, agree};
 use crate::failure_domain::placement::{self, Placement};
 use crate::log;
 use crate::protect::set::placed;
@@ -129,8 +129,8 @@ pub enum Error {
     #[error(transparent)]
     Comm(#[from] comm::Error),
     /// Another rank of the collective failed.
-    #[error("rank {rank} failed: {text}")]
-    Peer { rank: usize, text: String },
+    #[error(transparent)]
+    Peer(#[from] PeerFailure),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -245,6 +245,11 @@ impl<C: Comm> Redset<C> {
 }
 
 impl<C: Comm> Peers<C> {
+    /// How messages name a rank of the set.
+    fn name(&self, rank: usize) -> RankName {
+        self.set.name(&self.comm, rank)
+    }
+
     /// Carries out `flows`; `member` has the bytes of this rank.
     ///
     /// # Collective
@@ -295,7 +300,7 @@ impl From<protect::Error> for Error {
             protect::Error::Placement(error) => Error::Placement(error),
             protect::Error::Rankstr(error) => Error::Rankstr(error),
             protect::Error::Comm(error) => Error::Comm(error),
-            protect::Error::Peer { rank, text } => Error::Peer { rank, text },
+            protect::Error::Peer(failure) => Error::Peer(failure),
             protect::Error::TooLong => Error::Mismatch("its files are too long to protect".into()),
             protect::Error::Broken(what) => Error::Broken(what),
         }
@@ -303,7 +308,10 @@ impl From<protect::Error> for Error {
 }
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::access::{self, Access};
+use super::access::{self, Access, inherited};
 use super::header::{FileRecord, Header};
 use super::redundancy::RedundancyStream;
 use super::sharing::share_info;
@@ -23,6 +23,7 @@ use crate::comm::Comm;
 use crate::log;
 use crate::protect::generation::Generation;
 use crate::protect::{Geometry, Have, Limits, Part};
+use crate::storage::directories::MadeDirectories;
 use crate::storage::names::{FileName, Owner, rename, sync_parent};
 use crate::wire::gather_u64;
 
@@ -74,6 +75,8 @@ pub(super) struct SurveyedSet<'a, C: Comm> {
     lost: BTreeSet<PathBuf>,
     /// What is wrong with the files of this rank.
     defects: Defects,
+    /// For what is written; they go if it is not put in place.
+    made: MadeDirectories,
 }
 
 impl<'a, C: Comm> SurveyedSet<'a, C> {
@@ -110,6 +113,7 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             have: Vec::new(),
             lost: BTreeSet::new(),
             defects,
+            made: MadeDirectories::default(),
         };
         surveyed.find_lost_files(survey.is_stale);
         surveyed.check_files_beside_lost_ones();
@@ -219,13 +223,17 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
         let comm = &self.set.comm;
         let flows = match self.geometry.flows(&self.have)? {
             Some(flows) if salvage || self.is_tolerable() => flows,
-            Some(_) => return Err(Error::Intolerable(all_defects(comm, &self.defects)?)),
-            None => return Err(Error::Lost(all_defects(comm, &self.defects)?)),
+            Some(_) => return Err(Error::Intolerable(all_defects(self.set, &self.defects)?)),
+            None => return Err(Error::Lost(all_defects(self.set, &self.defects)?)),
         };
+        let begun = self.make_directories().and_then(|()| self.member());
+        let cancel = || drop(names::part_of(&self.redundancy).remove());
+        let member = agree(comm, begun).inspect_err(|_| cancel())?;
         let mut repair = Repair {
             generation: self.generation(),
             redundancy: (!self.own().redundancy).then(|| self.redundancy.clone()),
-            member: agree(comm, self.member())?,
+            member,
+            made: MadeDirectories::default(),
         };
         let ran = self.set.carry_out(flows, limits, &mut repair.member);
         if let Err(error @ Error::Comm(_)) = ran {
@@ -238,7 +246,24 @@ impl<'a, C: Comm> SurveyedSet<'a, C> {
             return Ok(None);
         }
         ran.and_then(|()| self.finish(&mut repair.member))?;
+        repair.made = std::mem::take(&mut self.made);
         Ok(Some(repair))
+    }
+
+    /// Makes the directories of what is lost: a node in the place of a lost one has none of them.
+    fn make_directories(&mut self) -> Result<()> {
+        let own = self.own();
+        let lost = self.files.iter_mut();
+        for (record, place) in lost.filter(|(_, place)| self.lost.contains(place.path())) {
+            let attributes = inherited(&record.attributes, self.heir);
+            let (uid, gid) = (attributes.uid, attributes.gid);
+            place.make_directories(Some(Owner { uid, gid }), &mut self.made)?;
+        }
+        if !own.redundancy {
+            self.redundancy
+                .make_directories(self.heir, &mut self.made)?;
+        }
+        Ok(())
     }
 
     /// This rank's streams: what is there is read, what is lost is written.
@@ -397,11 +422,14 @@ pub(super) struct Repair {
     pub(super) generation: Option<Generation>,
     member: MemberFiles,
     redundancy: Option<FileName>,
+    /// Dropped after the files in them.
+    made: MadeDirectories,
 }
 
 impl Repair {
     pub(super) fn commit(mut self) -> Result<()> {
         self.member.data.commit()?;
+        self.made.keep();
         let Some(file) = self.redundancy.take() else {
             return Ok(());
         };
@@ -444,7 +472,8 @@ fn gather_have<C: Comm>(comm: &C, own: Have) -> Result<Vec<Have>> {
 }
 
 /// What is wrong on all ranks of the set, as a text.
-fn all_defects<C: Comm>(comm: &C, own: &Defects) -> Result<String> {
+fn all_defects<C: Comm>(set: &Peers<C>, own: &Defects) -> Result<String> {
+    let comm = &set.comm;
     let lines = own
         .iter()
         .map(|(path, wrong)| format!("{}: {wrong}", path.display()));
@@ -458,7 +487,7 @@ fn all_defects<C: Comm>(comm: &C, own: &Defects) -> Result<String> {
         .filter(|(_, text)| text[0] != 0);
     let accounts = accounts.map(|(rank, text)| {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        format!("rank {rank} of the set: {}", String::from_utf8_lossy(text))
+        format!("{}: {}", set.name(rank), String::from_utf8_lossy(text))
     });
     Ok(accounts.collect::<Vec<_>>().join("; "))
 }

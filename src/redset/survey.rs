@@ -57,7 +57,7 @@ impl HeaderSurvey {
         let reports = reports.collect::<Option<Vec<_>>>();
         let reports =
             reports.ok_or_else(|| Error::Mismatch("malformed message from a rank".into()))?;
-        let newest = newest_apply(descriptor, &reports)?;
+        let newest = newest_apply(comm, descriptor, &reports)?;
         let is_current = newest.current.contains(&descriptor.rank);
         let is_stale = is_foreign || header.is_some() && !is_current;
         if let Some((stale, _)) = header.as_ref().filter(|_| !is_current) {
@@ -158,17 +158,24 @@ impl HeaderReport {
 }
 
 /// The newest apply that the set can be completed to. All ranks of the set have the same reports, so the same result.
-fn newest_apply(descriptor: &Descriptor, reports: &[HeaderReport]) -> Result<NewestApply> {
+fn newest_apply<C: Comm>(
+    comm: &C,
+    descriptor: &Descriptor,
+    reports: &[HeaderReport],
+) -> Result<NewestApply> {
     let scheme = reports[0].scheme;
     if let Some(other) = reports.iter().position(|report| report.scheme != scheme) {
         let other_scheme = reports[other].scheme;
         return Err(Error::Mismatch(format!(
-            "rank 0 of the set goes by {scheme:?}, rank {other} by {other_scheme:?}"
+            "rank {} goes by {scheme:?}, rank {} by {other_scheme:?}",
+            comm.user_rank(0),
+            comm.user_rank(other)
         )));
     }
     let claims: Vec<_> = reports.iter().map(|report| report.claim.clone()).collect();
     let ranks = descriptor.ranks;
-    let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+    let tolerates = |lost: &[usize]| scheme.tolerates(ranks, lost);
+    let judged = generation::judge(&claims, tolerates, |rank| comm.user_rank(rank));
     judged.map_err(Error::Generations)
 }
 

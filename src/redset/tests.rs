@@ -16,10 +16,12 @@ use crate::storage::memory_dir;
 mod crafted;
 mod faults;
 mod golden;
+mod new_node;
 mod offline;
 mod placed;
 mod stale;
 mod strangers;
+mod texts;
 
 /// The files of a job with ranks as threads, each in a directory of its own.
 #[derive(Debug)]
@@ -393,7 +395,11 @@ fn damage_beyond_repair(job: &Job) {
             text.contains(&job.originals(0)[0].display().to_string()),
             "{text}"
         );
-        assert!(text.contains("rank 2 of the set"), "{text}");
+        let named = match job.apart {
+            true => "rank 2 on node2: ",
+            false => "rank 2: ",
+        };
+        assert!(text.contains(named), "{text}");
         assert!(text.contains(&damaged.display().to_string()), "{text}");
     }
 }

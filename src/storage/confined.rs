@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::file::patiently;
 use super::names::FileName;
@@ -50,14 +51,24 @@ impl ConfinedDirectory {
         (ends_in_name && rest.components().all(is_plain)).then(|| rest.to_owned())
     }
 
-    /// The name of a file below the directory; `None` if `path` is not below it. The file's own directory must exist.
+    /// The name of a file below the directory; `None` if `path` is not below it. The file's own directory may be missing.
     pub fn file_name(&mut self, path: &Path) -> Result<Option<FileName>> {
         let Some(relative) = self.relative(path) else {
             return Ok(None);
         };
-        let parent = relative.parent().unwrap_or(Path::new(""));
-        let directory = self.directory(parent, path)?;
-        Ok(Some(FileName::in_directory(directory, path.to_owned())))
+        let mut missing = Vec::new();
+        let mut inner = relative.parent().unwrap_or(Path::new(""));
+        let directory = loop {
+            match (self.directory(inner, path), inner.file_name()) {
+                (Err(error), Some(name)) if error.errno() == Errno::NOENT => {
+                    missing.insert(0, name.to_owned());
+                    inner = inner.parent().unwrap_or(Path::new(""));
+                }
+                (opened, _) => break opened?,
+            }
+        };
+        let name = FileName::in_directory(directory, missing, path.to_owned());
+        Ok(Some(name))
     }
 
     /// Opens a directory and those above it. Errors name `path`.
@@ -84,7 +95,6 @@ fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use super::super::Error;
     use super::*;
-    use rustix::io::Errno;
     use std::fs;
     use std::os::unix::fs::symlink;
 

@@ -2,8 +2,9 @@
 //!
 //! [`replace`] changes a whole file atomically. [`mod@file`] reads and writes descriptors that may belong to a C caller,
 //! [`block_file`] blocks of large files; [`names`] creates, renames and removes files and has their attributes, [`confined`]
-//! resolves names that must not lead out of a directory. [`lock`] keeps other processes out. All of them reach the kernel through `sys`, one
-//! function per system call, where `faults` can make any call fail in tests.
+//! resolves names that must not lead out of a directory, [`directories`] makes those that are missing. [`lock`] keeps
+//! other processes out. All of them reach the kernel through `sys`, one function per system call, where `faults` can make
+//! any call fail in tests.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 
 pub mod block_file;
 pub mod confined;
+pub mod directories;
 #[cfg(any(test, feature = "faults"))]
 pub mod faults;
 pub mod file;
@@ -32,6 +34,7 @@ pub enum Operation {
     Open,
     /// Opening a directory on the way to a file.
     OpenDirectory,
+    MakeDirectory,
     /// Opening a temporary file that must not exist yet.
     Create,
     Read,
@@ -60,6 +63,7 @@ impl fmt::Display for Operation {
         f.write_str(match self {
             Self::Open => "open",
             Self::OpenDirectory => "open the directory, which must not be a link, of",
+            Self::MakeDirectory => "make the directory",
             Self::Create => "create a temporary file for",
             Self::Read => "read",
             Self::Write => "write",

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, Uid};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::directories::MadeDirectories;
 use super::file::{UNSUPPORTED, open_regular, patiently};
 use super::{Error, Operation, Result, at, on, sys};
 
-const PERMISSIONS: u32 = 0o777;
+pub(super) const PERMISSIONS: u32 = 0o777;
 const GROUP_BITS: u32 = 0o070;
 /// How often to remove a file whose name a new one needs.
 const ATTEMPTS: usize = 10;
@@ -265,22 +266,51 @@ pub fn sync_parent(path: &Path) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct FileName {
     path: PathBuf,
-    /// Its directory, if that is held open.
+    /// Its directory, if that is held open; if not all directories on the way to it exist, the last that does.
     directory: Option<Arc<OwnedFd>>,
+    /// The others.
+    missing: Vec<OsString>,
 }
 
 impl From<PathBuf> for FileName {
     fn from(path: PathBuf) -> FileName {
-        let directory = None;
-        FileName { path, directory }
+        FileName {
+            path,
+            directory: None,
+            missing: Vec::new(),
+        }
     }
 }
 
 impl FileName {
-    /// A name in a directory that is held open: the last part of `path`, which is for messages.
-    pub(super) fn in_directory(directory: Arc<OwnedFd>, path: PathBuf) -> FileName {
-        let directory = Some(directory);
-        FileName { path, directory }
+    /// A name in a directory that is held open: the last part of `path`, which is for messages. The directories
+    /// `missing`, one in the other, must be made first.
+    pub(super) fn in_directory(
+        directory: Arc<OwnedFd>,
+        missing: Vec<OsString>,
+        path: PathBuf,
+    ) -> FileName {
+        FileName {
+            path,
+            directory: Some(directory),
+            missing,
+        }
+    }
+
+    /// Makes the directories that the file needs and that are missing. If root makes one for somebody else, it belongs to
+    /// `owner`.
+    pub fn make_directories(
+        &mut self,
+        owner: Option<Owner>,
+        made: &mut MadeDirectories,
+    ) -> Result<()> {
+        let Some(outer) = &self.directory else {
+            return made.make_above(&self.path, owner);
+        };
+        let inner = made.make_in(outer.clone(), &self.missing, &self.path, owner)?;
+        self.directory = Some(inner);
+        self.missing.clear();
+        Ok(())
     }
 
     /// The path, for messages.
@@ -288,7 +318,15 @@ impl FileName {
         &self.path
     }
 
-    /// The path for system calls, by which any thread of this process reaches the file.
+    /// As [`FileName::system_path`]; an error where directories are missing: somebody else may make others in their place.
+    fn reach(&self, op: Operation) -> Result<PathBuf> {
+        match self.missing.is_empty() {
+            true => Ok(self.system_path()),
+            false => Err(at(op, &self.path)(Errno::NOENT)),
+        }
+    }
+
+    /// The path by which any thread of this process reaches the file. Its directory must exist.
     pub fn system_path(&self) -> PathBuf {
         match &self.directory {
             None => self.path.clone(),
@@ -305,11 +343,14 @@ impl FileName {
         FileName {
             path: name.into(),
             directory: self.directory.clone(),
+            missing: self.missing.clone(),
         }
     }
 
     pub fn attributes(&self) -> Result<Option<FileAttributes>> {
-        let path = self.system_path();
+        let Ok(path) = self.reach(Operation::Stat) else {
+            return Ok(None);
+        };
         let stat = match self.directory {
             Some(_) => sys::lstat(&path),
             None => sys::stat(&path),
@@ -318,7 +359,7 @@ impl FileName {
     }
 
     pub fn inode_id(&self) -> Result<InodeId> {
-        let path = self.system_path();
+        let path = self.reach(Operation::Stat)?;
         let stat = match self.directory {
             Some(_) => sys::lstat(&path),
             None => sys::stat(&path),
@@ -331,12 +372,15 @@ impl FileName {
             Some(_) => OFlags::NOFOLLOW,
             None => OFlags::empty(),
         };
-        self.naming(open_regular(&self.system_path(), OFlags::RDONLY | flags))
+        self.naming(open_regular(
+            &self.reach(Operation::Open)?,
+            OFlags::RDONLY | flags,
+        ))
     }
 
     /// See [`create`].
     pub fn create(&self, mode: u32) -> Result<OwnedFd> {
-        self.naming(create(&self.system_path(), mode))
+        self.naming(create(&self.reach(Operation::Create)?, mode))
     }
 
     /// As [`FileName::create`], with permissions that were meant for files of `group`: if the new file belongs to
@@ -367,21 +411,26 @@ impl FileName {
 
     /// Opens for writing the file that was created here.
     pub fn open_again(&self, created: InodeId) -> Result<OwnedFd> {
-        let opened = self.naming(open_same(&self.system_path(), created, true))?;
+        let way = self.reach(Operation::Open)?;
+        let opened = self.naming(open_same(&way, created, true))?;
         opened.ok_or_else(|| Error::Exchanged(self.path.clone()))
     }
 
     /// Renames the file to `to`, which it replaces. Durable after [`FileName::sync_parent`].
     pub fn rename(&self, to: &FileName) -> Result<()> {
-        to.naming(rename(&self.system_path(), &to.system_path()))
+        let [from, onto] = [self, to].map(|place| place.reach(Operation::Rename));
+        to.naming(rename(&from?, &onto?))
     }
 
     pub fn remove(&self) -> Result<bool> {
-        self.naming(remove(&self.system_path()))
+        match self.reach(Operation::Unlink) {
+            Ok(way) => self.naming(remove(&way)),
+            Err(_) => Ok(false),
+        }
     }
 
     pub fn sync_parent(&self) -> Result<()> {
-        self.naming(sync_parent(&self.system_path()))
+        self.naming(sync_parent(&self.reach(Operation::DirFsync)?))
     }
 
     /// Makes errors name the path instead of [`FileName::system_path`].

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    self, Access, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Timestamps, Uid,
+    self, Access, AtFlags, FlockOperation, Gid, Mode, OFlags, SeekFrom, Stat, Timestamps, Uid,
 };
 use rustix::io::{self, Result};
 
@@ -39,6 +39,25 @@ pub(super) fn open_directory(outer: impl AsFd, name: &Path) -> Result<OwnedFd> {
     before(Operation::OpenDirectory)?;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(outer, name, flags, Mode::empty())
+}
+
+/// Opens a directory again, to list or sync it.
+pub(super) fn open_listable(directory: impl AsFd) -> Result<OwnedFd> {
+    before(Operation::OpenDirectory)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    fs::openat(directory, ".", flags, Mode::empty())
+}
+
+/// Fails if there is anything of this name, and never follows a link.
+pub(super) fn make_directory(outer: impl AsFd, name: &Path, mode: Mode) -> Result<()> {
+    before(Operation::MakeDirectory)?;
+    fs::mkdirat(outer, name, mode)
+}
+
+/// Fails unless it is empty.
+pub(super) fn remove_directory(outer: impl AsFd, name: &Path) -> Result<()> {
+    before(Operation::Unlink)?;
+    fs::unlinkat(outer, name, AtFlags::REMOVEDIR)
 }
 
 /// Fails if the file exists, and never follows a link.
@@ -126,6 +145,17 @@ pub(super) fn lstat(path: &Path) -> Result<Stat> {
 pub(super) fn fstat(fd: impl AsFd) -> Result<Stat> {
     before(Operation::Stat)?;
     fs::fstat(fd).map(still)
+}
+
+/// Whether an open directory has no entries.
+pub(super) fn is_empty(directory: impl AsFd) -> Result<bool> {
+    before(Operation::ReadDir)?;
+    for entry in fs::Dir::read_from(directory)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The names in a directory, without `.` and `..`.

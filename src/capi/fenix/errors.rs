@@ -62,7 +62,7 @@ pub(in crate::capi) fn code(error: &Error, call: c_int) -> c_int {
         Error::Comm(comm::Error::ProcessFailed { .. } | comm::Error::Revoked { .. }) => {
             FENIX_ERROR_CANCELLED
         }
-        Error::Comm(_) | Error::Peer { .. } => FENIX_ERROR_INTERN,
+        Error::Comm(_) | Error::Peer(_) => FENIX_ERROR_INTERN,
     }
 }
 
@@ -91,7 +91,7 @@ pub(in crate::capi) fn common_status(
     comm: &impl Comm,
     result: Result<c_int>,
 ) -> c_int {
-    let heard = matches!(result, Err(Error::Peer { .. }));
+    let heard = matches!(result, Err(Error::Peer(_)));
     let broken = matches!(result, Err(Error::Comm(_)));
     let own = code_of(call, result);
     let mut worst = [match own {

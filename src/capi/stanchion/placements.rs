@@ -69,7 +69,7 @@ fn code(error: &Error) -> c_int {
         | Error::Required { .. }
         | Error::Topology(_)
         | Error::Mismatch
-        | Error::Peer { .. } => EINVAL,
+        | Error::Peer(_) => EINVAL,
         Error::NoDomain(_) => ENOENT,
         Error::Room { .. } => ERANGE,
         Error::Unreachable { .. } => ENOTSUP,

@@ -8,13 +8,14 @@ use mpi_sys::{self as ffi, MPI_Comm, MPI_Datatype, MPI_Request, MPI_Status};
 
 use super::failure::CallSite;
 use super::patience::Patience;
-use super::{MpiComm, SUCCESS, bytes_type, class_of, count_of, is_running, no_status};
+use super::{MpiComm, SUCCESS, UserRanks, bytes_type, class_of, count_of, is_running, no_status};
 use crate::comm::{Buffer, Error, Result, Tag, Underway};
 
 /// One chunk of an expected message.
 struct Incoming {
     message: usize,
     from: usize,
+    users: Option<Arc<UserRanks>>,
     /// Bytes of the whole message, of which this chunk is `range`.
     expected: usize,
     range: Range<usize>,
@@ -35,8 +36,12 @@ impl Incoming {
         if got == self.range.end {
             return Ok(());
         }
+        let user = self
+            .users
+            .as_deref()
+            .and_then(|users| users.find(self.from));
         Err(Error::Length {
-            from: self.from,
+            from: user.unwrap_or(self.from),
             expected: self.expected,
             got,
         })
@@ -121,6 +126,7 @@ impl Requests {
             let incoming = Incoming {
                 message,
                 from,
+                users: on.users.clone(),
                 expected,
                 range,
             };

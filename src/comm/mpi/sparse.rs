@@ -107,7 +107,8 @@ impl MpiComm {
             return Ok(0);
         };
         let length = part.length();
-        check_part(from, bytes.len(), got, length)?;
+        let check = |from| check_part(from, bytes.len(), got, length);
+        check(from).or_else(|_| check(self.user_rank(from)))?;
         part.receive(&mut bytes[got..got + length])?;
         Ok(length)
     }

@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use super::super::topology;
 use super::{Error, Placement, PlacementRequest, Result};
 pub use crate::comm::agree;
-use crate::comm::{self, Comm, FromPeer};
+use crate::comm::{self, Comm, FromPeer, PeerFailure};
 use crate::rankstr;
 use crate::wire::gather_u64;
 
@@ -42,7 +42,10 @@ pub fn create<C: Comm>(
 }
 
 impl FromPeer for Error {
-    fn from_peer(rank: usize, text: String) -> Error {
-        Error::Peer { rank, text }
+    fn as_peer(&self) -> Option<&PeerFailure> {
+        match self {
+            Error::Peer(failure) => Some(failure),
+            _ => None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Single calls: what they return and what they refuse.
 
 use super::*;
+use crate::comm::PeerFailure;
 
 fn on_all(ranks: usize, policy: Policy, f: impl Fn(&mut Group<LocalComm>) + Sync) {
     Job::new(ranks, policy).run(f);
@@ -138,7 +139,9 @@ fn a_store_that_a_rank_cannot_take_part_in_fails_in_its_set() {
             let mates = if policy == COPY { 0..2 } else { 0..4 };
             match stored {
                 Err(Error::NoSuchMember { member: 1, .. }) => assert_eq!(rank, 1),
-                Err(Error::Peer { rank: 1, .. }) => assert!(mates.contains(&rank) && rank != 1),
+                Err(Error::Peer(PeerFailure { who, .. })) => {
+                    assert!(who.rank == 1 && mates.contains(&rank) && rank != 1)
+                }
                 Ok(()) => assert!(!mates.contains(&rank)),
                 other => panic!("{other:?}"),
             }

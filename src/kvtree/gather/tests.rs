@@ -8,6 +8,7 @@ mod crashes;
 mod generations;
 mod hostile;
 
+use crate::comm::PeerFailure;
 use crate::comm::local::run;
 use crate::storage::{Operation, faults, memory_dir};
 use proptest::prelude::*;
@@ -286,7 +287,7 @@ fn a_full_disk_on_one_rank_fails_on_all_and_the_earlier_files_stay() {
             let ended = write_with_fault(&place, &samples(9, c"2"), bad, rule);
             for (rank, outcome) in ended.into_iter().enumerate() {
                 match outcome.unwrap_err() {
-                    Error::Peer { rank: failed, .. } => assert!(failed == bad && rank != bad),
+                    Error::Peer(PeerFailure { who, .. }) => assert!(who.rank == bad && rank != bad),
                     error => assert!(matches!(error, Error::Storage(_)) && rank == bad),
                 }
             }

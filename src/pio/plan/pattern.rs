@@ -81,6 +81,7 @@ pub(super) fn to_blocks<C: Sparse>(
         let places = Sequence::from_bytes(&bytes)?;
         if places.end() > length {
             let end = places.end();
+            let rank = comm.user_rank(rank);
             return Err(Error::Comm(format!(
                 "rank {rank} sends element {end} of a block of {length}"
             )));

@@ -108,7 +108,10 @@ fn gather_maps<C: Comm>(
         false => {
             let list = Sequence::from_bytes(&came.next().unwrap_or_default())?;
             let inside = list.end() <= total;
-            let wrong = || Error::Comm(format!("rank {member} sends a map that leaves the array"));
+            let wrong = || {
+                let member = system.comm.user_rank(*member);
+                Error::Comm(format!("rank {member} sends a map that leaves the array"))
+            };
             inside.then_some(list).ok_or_else(wrong)
         }
     });

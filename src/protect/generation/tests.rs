@@ -63,7 +63,8 @@ impl History {
         let claims: Vec<_> = claims
             .map(|(rank, state)| self.claim(rank, *state))
             .collect();
-        judge(&claims, |lost| self.protection.tolerates(self.ranks, lost))
+        let tolerates = |lost: &[usize]| self.protection.tolerates(self.ranks, lost);
+        judge(&claims, tolerates, |rank| rank)
     }
 
     /// No mix is taken for one apply, and what is tolerable is taken.
@@ -115,7 +116,7 @@ fn what_is_common_to_an_apply_tells_stale_ranks() {
     for stale in 0..4 {
         let claims = (0..4).map(|rank| claim(rank, if rank == stale { 10 } else { 12 }));
         let claims: Vec<_> = claims.collect();
-        let verdict = judge(&claims, |lost| lost.len() <= 1).unwrap();
+        let verdict = judge(&claims, |lost| lost.len() <= 1, |rank| rank).unwrap();
         let current: BTreeSet<_> = (0..4).filter(|rank| *rank != stale).collect();
         assert_eq!(verdict.current, current);
     }
@@ -288,15 +289,16 @@ fn applies_that_did_not_know_of_each_other_are_told_by_the_ranks_they_left() {
             common: 0,
         })
     };
-    let verdict = judge(&[claim(1), claim(2), claim(1), claim(1)], |lost| {
-        lost.len() <= 3
-    });
+    let judge =
+        |claims: &[Option<HeaderClaim>]| judge(claims, |lost| lost.len() <= 3, |rank| 10 * rank);
+    let verdict = judge(&[claim(1), claim(2), claim(1), claim(1)]);
     assert_eq!(verdict.unwrap().current, BTreeSet::from([0, 2, 3]));
-    let error = judge(&[claim(1), claim(2), claim(2), claim(1)], |lost| {
-        lost.len() <= 3
-    });
+    let error = judge(&[claim(1), claim(2), claim(2), claim(1)]);
     let text = error.unwrap_err();
-    assert!(text.contains("3 (0000000000000001) on rank 0, 3"), "{text}");
+    assert!(
+        text.contains("3 (0000000000000001) on rank 0, 30"),
+        "{text}"
+    );
 }
 
 #[test]

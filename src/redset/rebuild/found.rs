@@ -82,13 +82,21 @@ impl FoundSet {
             .values()
             .flat_map(|source| source.header.infos.keys());
         let known: BTreeSet<_> = known.collect();
+        let stripes = sources.values().map(|source| &source.header.stripes);
+        let map = stripes.flatten().next().map(|stripes| stripes.map.clone());
         if let Some(rank) = (0..ranks).find(|rank| !known.contains(rank)) {
-            return Err(unknown(rank));
+            return Err(unknown(rank, map));
         }
         let claim = |rank| sources.get(&rank).map(|source| source.header.claim());
         let claims = (0..ranks).map(|rank| claim(rank).transpose());
         let claims = claims.collect::<Result<Vec<_>>>()?;
-        let judged = generation::judge(&claims, |lost| scheme.tolerates(ranks, lost));
+        let tolerates = |lost: &[usize]| scheme.tolerates(ranks, lost);
+        let world_rank = |rank| {
+            let infos = sources.values().map(|source| &source.header.infos);
+            let info = infos.filter_map(|infos| infos.get(&rank)).next();
+            info.map_or(rank, |info| info.descriptor.world_rank)
+        };
+        let judged = generation::judge(&claims, tolerates, world_rank);
         let current = judged.map_err(Error::Generations)?.current;
         let (mut redundancy, mut infos) = (BTreeMap::new(), BTreeMap::new());
         for (rank, source) in &sources {
@@ -105,7 +113,7 @@ impl FoundSet {
         }
         match (0..ranks).find(|rank| !infos.contains_key(rank)) {
             None => Ok(FoundSet { redundancy, infos }),
-            Some(rank) => Err(unknown(rank)),
+            Some(rank) => Err(unknown(rank, map)),
         }
     }
 
@@ -160,6 +168,7 @@ impl FoundSet {
             hostname: String::new(),
         };
         let (rank, ranks) = (comm.rank(), comm.size());
+        let comm = comm.known_as(map.clone().into());
         Peers {
             left: neighbour((rank + ranks - 1) % ranks),
             right: neighbour((rank + 1) % ranks),
@@ -171,8 +180,11 @@ impl FoundSet {
     }
 }
 
-fn unknown(rank: usize) -> Error {
-    Error::Lost(format!(
-        "nobody knows which files rank {rank} of the set has"
-    ))
+/// `map` has the ranks in the parent communicator, if a header is left that tells.
+fn unknown(rank: usize, map: Option<Vec<usize>>) -> Error {
+    let who = match map.as_ref().and_then(|map| map.get(rank)) {
+        Some(world_rank) => format!("rank {world_rank}"),
+        None => format!("rank {rank} of the set"),
+    };
+    Error::Lost(format!("nobody knows which files {who} has"))
 }

@@ -193,16 +193,17 @@ fn a_death_in_recover_is_made_good_by_the_next() {
 }
 
 #[test]
-fn a_missing_directory_is_an_error_until_it_is_there() {
-    [false, true].into_iter().for_each(miss_a_directory);
+fn a_directory_that_cannot_be_made_is_an_error_until_it_can() {
+    [false, true].into_iter().for_each(block_a_directory);
 }
 
-fn miss_a_directory(apart: bool) {
+fn block_a_directory(apart: bool) {
     let job = job(Scheme::ReedSolomon { k: 2 }, apart);
     all_ok(job.apply());
     let before = job.files();
     let home = job.dir.path().join("2");
     fs::remove_dir_all(&home).unwrap();
+    fs::write(&home, "a file").unwrap();
     let left: Files = [0, 1, 3]
         .into_iter()
         .flat_map(|rank| job.files_of(rank))
@@ -213,7 +214,7 @@ fn miss_a_directory(apart: bool) {
         .flat_map(|rank| job.files_of(rank))
         .collect();
     assert!(left == still);
-    fs::create_dir(&home).unwrap();
+    fs::remove_file(&home).unwrap();
     all_ok(job.recover());
     assert!(job.files() == before);
 }

@@ -309,6 +309,29 @@ fn links_lead_a_rebuild_nowhere_else() {
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 }
 
+#[test]
+fn directories_that_are_missing_are_made_below_and_anywhere() {
+    let gathered = Gathered::new(Scheme::Xor, vec![vec![300], vec![200, 9], vec![100]]);
+    let before = gathered.files();
+    let directory = gathered.job.dir.path().join("1");
+    let everywhere = || {
+        rebuild(
+            SchemeKind::Xor,
+            &gathered.redundancy(),
+            &gathered.prefix,
+            None,
+        )
+    };
+    let ways: [&dyn Fn() -> Result<()>; 2] = [&|| gathered.rebuild(), &everywhere];
+    for rebuild in ways {
+        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(gathered.bad().unwrap().len(), 2);
+        assert!(!directory.exists());
+        rebuild().unwrap();
+        assert!(gathered.files() == before);
+    }
+}
+
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
@@ -367,15 +390,17 @@ fn files_go_to_the_owner_of_the_redundancy() {
             return println!("skipped: only root gives files away");
         }
     }
+    let directory = gathered.job.dir.path().join("1");
     let owner = |path: &Path| {
         let found = fs::metadata(path).unwrap();
         (Some(found.uid()), Some(found.gid()))
     };
     let (lost, kept) = (&gathered.job.originals(1)[0], &gathered.job.originals(0)[0]);
     let before = owner(kept);
-    fs::remove_file(lost).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
     fs::remove_file(&redundancy[1]).unwrap();
     gathered.rebuild().unwrap();
+    assert_eq!(owner(&directory), (stranger, group));
     assert_eq!(owner(lost), (stranger, group));
     assert_eq!(owner(&redundancy[1]), (stranger, group));
     assert_eq!(owner(kept), before);
