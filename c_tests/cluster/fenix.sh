@@ -93,6 +93,16 @@ judge() {
   fi
 }
 
+# plug_in <node>: until it answers; for a moment the others may still hold it for unreachable.
+plug_in() {
+  cluster plug "$1"
+  for _ in $(seq 50); do
+    if timeout 1 bash -c "exec 3<>/dev/tcp/node$1/9" 2>&1 | grep -q refused; then return; fi
+    sleep 0.1
+  done
+  die "node $1 does not come back"
+}
+
 # round <mode> <node> <pause>: fails if the job ends too soon.
 round() {
   local job rc=hangs struck=yes
@@ -111,7 +121,7 @@ round() {
     rc=$?
     if [ $how = cut ]; then rc=0; fi
   fi
-  if [ $how = cut ]; then cluster kill "$2"; cluster plug "$2"; fi
+  if [ $how = cut ]; then cluster kill "$2"; plug_in "$2"; fi
   mv judged log
   if [ $how != cut ] || [ $struck = yes ]; then judge $rc; fi
   cd ..
@@ -120,7 +130,7 @@ round() {
 
 name=$(basename "$program")
 for i in $(seq "$rounds"); do
-  mode=$((i % 2 ? 1 : 5)) node=$((RANDOM % 3 + 1)) pause=$(printf '0.%03d' $((earliest + RANDOM % 400)))
+  mode=$((i % 2 ? 1 : 5)) node=$((RANDOM % 3 + 1)) pause=$(printf '0.%03d' $((earliest + RANDOM % (500 - earliest))))
   echo "round $i: mode $mode, $how node $node after $pause s"
   for _ in 1 2 3; do
     if round $mode $node "$pause"; then break; fi
