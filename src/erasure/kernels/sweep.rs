@@ -249,7 +249,7 @@ unsafe fn sweep<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     }
     let last = part.last == job.sources.len();
     let aligned = targets.iter().all(|t| is_aligned::<V>(*t, part.at));
-    let how = Access {
+    let how = CacheUse {
         add,
         stream: is_far(job) && last && !job.accumulate && aligned && ROWS <= STREAMED_ROWS,
         ahead: is_far(job) && (ROWS > 1 || sources.len() <= PREFETCHED),
@@ -263,9 +263,9 @@ unsafe fn sweep<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     Portion { at, ..part }
 }
 
-/// How targets and sources are accessed.
+/// What a sweep does to targets and caches.
 #[derive(Clone, Copy)]
-struct Access {
+struct CacheUse {
     /// Adds to what is in the targets.
     add: bool,
     /// Streams the targets.
@@ -307,7 +307,7 @@ unsafe fn step<V: Vector, F: Factor<V>, const ROWS: usize, const STEPS: usize>(
     sources: &[&[u8]],
     factors: &[[F; ROWS]],
     at: usize,
-    how: Access,
+    how: CacheUse,
 ) {
     // SAFETY: promised by the caller.
     unsafe {
