@@ -97,7 +97,7 @@ judge() {
 plug_in() {
   cluster plug "$1"
   for _ in $(seq 50); do
-    if timeout 1 bash -c "exec 3<>/dev/tcp/node$1/9" 2>&1 | grep -q refused; then return; fi
+    if [[ $(timeout 1 bash -c "exec 3<>/dev/tcp/node$1/9" 2>&1) == *refused* ]]; then return; fi
     sleep 0.1
   done
   die "node $1 does not come back"
