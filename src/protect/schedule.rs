@@ -4,10 +4,9 @@
 
 use super::plan::{Chunk, Flow, Workers};
 
-/// What a rank reads in a step: small enough for a processor's cache, large enough for a network.
-const STEP: u64 = 256 << 10;
-/// Shorter blocks cost more than they are worth.
-const SHORTEST: u64 = 32 << 10;
+/// The usual block: as long as MPI sends at once. From 64 KiB on, headers included, Open MPI sends over TCP only after a
+/// handshake (`btl_tcp_eager_limit`), which takes longer than the block; shorter blocks cost more system calls.
+const MESSAGE: u64 = 60 << 10;
 
 /// What may be used to carry out flows; the same on all ranks.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +65,7 @@ impl Schedule {
     /// Takes as many flows and as long blocks as the budget allows, first fewer flows, then shorter blocks.
     pub(super) fn new(flows: Vec<Flow>, limits: Limits) -> Schedule {
         let longest = flows.iter().map(Flow::length).max().unwrap_or(0);
-        let block = limits.block.unwrap_or_else(|| usual_block(&flows));
+        let block = limits.block.unwrap_or(MESSAGE);
         let mut schedule = Schedule {
             block: block.max(1),
             width: flows.len().max(1),
@@ -148,15 +147,6 @@ pub(crate) fn passing_blocks(flows: &[Flow], limits: Limits, rank: usize) -> (us
     });
     let underway = steps.min(limits.ahead.saturating_add(1));
     (passing.max().unwrap_or(0) * underway, block as usize)
-}
-
-/// Such that the busiest rank reads about [`STEP`] bytes when all flows go in one step.
-fn usual_block(flows: &[Flow]) -> u64 {
-    let mut reads = vec![0; ranks_of(flows)];
-    let sources = flows.iter().flat_map(|flow| &flow.sources);
-    sources.for_each(|source| reads[source.rank] += 1);
-    let most = reads.into_iter().max().unwrap_or(0);
-    (STEP / most.max(1)).max(SHORTEST)
 }
 
 /// Blocks that a rank holds in a step.
